@@ -1,0 +1,86 @@
+#include "core/tensor/factors.h"
+
+#include <algorithm>
+
+#include "core/dtype/check.h"
+#include "core/dtype/status.h"
+#include "core/symbolic/factor.h"
+#include "core/symbolic/order.h"
+#include "core/symbolic/simplify.h"
+#include "core/tensor/index_math.h"
+
+namespace kiln::tensor::internal {
+namespace {
+
+bool Before(Ref a, Ref b) { return symbolic::Compare(a, b) < 0; }
+
+}  // namespace
+
+absl::StatusOr<Factors> Factors::Of(Graph& g, Ref size) {
+  Factors result;
+  if (IsIntConst(size)) {
+    result.coefficient_ = size->IntValue();
+    return result;
+  }
+  if (const int64_t factor = symbolic::ConstFactor(size); factor > 1) {
+    if (Ref rest = symbolic::Divide(g, size, factor)) {
+      KILN_ASSIGN_OR_RETURN(size, symbolic::Simplify(g, rest));
+      result.coefficient_ = factor;
+    }
+  }
+  std::vector<Ref> pending = {size};
+  while (!pending.empty()) {
+    Ref n = pending.back();
+    pending.pop_back();
+    if (n->Is(Op::kMul)) {
+      pending.insert(pending.end(), n->src().begin(), n->src().end());
+    } else if (IsIntConst(n)) {
+      result.coefficient_ *= n->IntValue();
+    } else {
+      result.symbols_.push_back(n);
+    }
+  }
+  std::sort(result.symbols_.begin(), result.symbols_.end(), Before);
+  return result;
+}
+
+absl::StatusOr<std::optional<Factors>> Factors::OfAll(Graph& g, absl::Span<const Ref> sizes) {
+  Factors product;
+  for (Ref size : sizes) {
+    KILN_ASSIGN_OR_RETURN(const Factors factors, Of(g, size));
+    product = product * factors;
+    if (!FitsInt64(product.coefficient_)) return std::nullopt;
+  }
+  return product;
+}
+
+std::optional<Factors> Factors::DividedBy(const Factors& divisor) const {
+  if (divisor.coefficient_ == 0 || coefficient_ % divisor.coefficient_ != 0) return std::nullopt;
+  if (!std::includes(symbols_.begin(), symbols_.end(), divisor.symbols_.begin(),
+                     divisor.symbols_.end(), Before)) {
+    return std::nullopt;
+  }
+  Factors result;
+  result.coefficient_ = coefficient_ / divisor.coefficient_;
+  std::set_difference(symbols_.begin(), symbols_.end(), divisor.symbols_.begin(),
+                      divisor.symbols_.end(), std::back_inserter(result.symbols_), Before);
+  return result;
+}
+
+Ref Factors::Product(Graph& g) const { return Times(g, g.Index(1)); }
+
+Ref Factors::Times(Graph& g, Ref x) const {
+  KILN_CHECK(FitsInt64(coefficient_));
+  for (Ref symbol : symbols_) x = internal::Times(g, x, symbol);
+  return internal::Times(g, x, g.Index(static_cast<int64_t>(coefficient_)));
+}
+
+Factors operator*(const Factors& a, const Factors& b) {
+  Factors result;
+  result.coefficient_ = a.coefficient_ * b.coefficient_;
+  std::merge(a.symbols_.begin(), a.symbols_.end(), b.symbols_.begin(), b.symbols_.end(),
+             std::back_inserter(result.symbols_), Before);
+  return result;
+}
+
+}  // namespace kiln::tensor::internal
