@@ -6,6 +6,7 @@
 #include "core/dtype/status.h"
 #include "core/rewrite/driver.h"
 #include "core/symbolic/lower_index.h"
+#include "core/symbolic/stacks.h"
 #include "core/uop/walk.h"
 
 namespace kiln::codegen {
@@ -34,6 +35,25 @@ constexpr auto kElementIndices =
 constexpr RuleTable kElementIndexRules =
     MakeTable<kElementIndices, Domain::kAny>("element indices");
 
+// No target has operations on whole stacks yet.
+Ref OneElementAtATime(Graph& g, const Match& m) { return symbolic::PerElement(g, m.root()); }
+
+constexpr auto kElementwise = rules(
+    rule(any_of<Op::kCast, Op::kBitcast, Op::kNeg, Op::kRecip, Op::kSqrt, Op::kExp2, Op::kLog2,
+                Op::kSin, Op::kTrunc>(op<Op::kStack>(rest)),
+         OneElementAtATime)
+        .grows("an operation for each element"),
+    rule(any_of<Op::kAdd, Op::kSub, Op::kMul, Op::kFDiv, Op::kIDiv, Op::kMod, Op::kMax, Op::kPow,
+                Op::kCmpLt, Op::kCmpNe, Op::kCmpEq, Op::kAnd, Op::kOr, Op::kXor, Op::kShl, Op::kShr,
+                Op::kThreefry>(op<Op::kStack>(rest), op<Op::kStack>(rest)),
+         OneElementAtATime)
+        .grows("an operation for each element"),
+    rule(any_of<Op::kWhere, Op::kMulAcc>(op<Op::kStack>(rest), op<Op::kStack>(rest),
+                                         op<Op::kStack>(rest)),
+         OneElementAtATime)
+        .grows("an operation for each element"));
+constexpr RuleTable kElementwiseRules = MakeTable<kElementwise, Domain::kAny>("elementwise");
+
 // Whether there is a barrier or block, below which stores may be: few kernels have one, and to look
 // for it from every gated store is not linear.
 bool HasBlocks(Ref root) {
@@ -45,6 +65,8 @@ bool HasBlocks(Ref root) {
 absl::StatusOr<Ref> LowerExpression(Graph& g, Ref root, const OpSupport& target,
                                     symbolic::Math math) {
   KILN_ASSIGN_OR_RETURN(root, symbolic::Simplify(g, root, symbolic::Effort::kFull, math));
+  KILN_ASSIGN_OR_RETURN(
+      root, Rewrite(g, root, {.name = "one element at a time", .rules = kElementwiseRules}));
   KILN_ASSIGN_OR_RETURN(root, Rewrite(g, root, {.name = "drop gates", .rules = kGateRules}));
   if (HasBlocks(root)) {
     KILN_ASSIGN_OR_RETURN(root, Rewrite(g, root, {.name = "if blocks", .rules = kBlockRules}));

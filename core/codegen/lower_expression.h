@@ -9,7 +9,7 @@
 
 namespace kiln::codegen {
 
-// Simplifies everything below `root`; drops gates that always hold; turns gated stores behind a
+// Simplifies everything below `root`; takes operations on stacks apart; drops gates that always hold; turns gated stores behind a
 // barrier into IF blocks; computes element indices in int32 where they fit; lowers dtype index to
 // int32 and int64; and decomposes what `target` lacks. In: an expression, load, store or SINK of a
 // kernel without reductions. Out: the same effects and values, without dtype index, and as

@@ -47,7 +47,7 @@ Ref DropDeadStores(Graph& g, const Match& m) {
   return live.size() == m.root()->num_src ? nullptr : g.WithSources(m.root(), live);
 }
 
-constexpr auto kMemory = rules(rule(op<Op::kIndex>(x, i, p), SimplifyUnderGate),
+constexpr auto kMemory = rules(rule(op<Op::kIndex>(x, y, p), SimplifyUnderGate),
                                rule(op<Op::kLoad>(op<Op::kIndex>(x, y, false), rest), LoadGatedOff),
                                rule(op<Op::kSink>(rest), DropDeadStores));
 

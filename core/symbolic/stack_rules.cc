@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/symbolic/rule_sets.h"
+#include "core/symbolic/stacks.h"
 #include "core/uop/facts.h"
 
 namespace kiln::symbolic {
@@ -27,23 +28,14 @@ Ref ElementOfAlu(Graph& g, const Match& m) {
   return g.WithSources(alu, absl::MakeConstSpan(elements, alu->num_src));
 }
 
-// [x op y, z op w] of constants folds element by element.
+// Constants fold element by element.
 Ref FoldStacks(Graph& g, const Match& m) {
-  Ref root = m.root();
-  const int n = root->src(0)->num_src;
-  for (Ref s : root->src()) {
-    if (s->op != Op::kStack || s->num_src != n) return nullptr;
-    for (Ref element : s->src()) {
+  for (Ref stack : m.root()->src()) {
+    for (Ref element : stack->src()) {
       if (!element->IsConst()) return nullptr;
     }
   }
-  std::vector<Ref> elements;
-  for (int i = 0; i < n; ++i) {
-    Ref operands[3];
-    for (int s = 0; s < root->num_src; ++s) operands[s] = root->src(s)->src(i);
-    elements.push_back(g.WithSources(root, absl::MakeConstSpan(operands, root->num_src)));
-  }
-  return g.Make(Op::kStack, root->dtype, elements);
+  return PerElement(g, m.root());
 }
 
 // All elements of one value, in order, are that value.
@@ -81,6 +73,20 @@ constexpr auto kStack = rules(
     rule(op<Op::kStack>(every(op<Op::kUnstack>(x))), WholeAgain));
 
 }  // namespace
+
+Ref PerElement(Graph& g, Ref n) {
+  const uint16_t count = n->src(0)->num_src;
+  for (Ref stack : n->src()) {
+    if (stack->op != Op::kStack || stack->num_src != count) return nullptr;
+  }
+  std::vector<Ref> elements;
+  for (int i = 0; i < count; ++i) {
+    Ref operands[3];
+    for (int s = 0; s < n->num_src; ++s) operands[s] = n->src(s)->src(i);
+    elements.push_back(g.WithSources(n, absl::MakeConstSpan(operands, n->num_src)));
+  }
+  return g.Make(Op::kStack, n->dtype, elements);
+}
 
 constexpr RuleTable kStackRules = MakeTable<kStack, Domain::kAny>("stacks");
 
