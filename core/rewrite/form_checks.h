@@ -3,18 +3,28 @@
 
 #include "core/rewrite/spec.h"
 
-// Every elementwise op, and what is said of them.
-#define KILN_ELEMENTWISE_OPS                                                                \
-  Op::kCast, Op::kBitcast, Op::kNeg, Op::kRecip, Op::kSqrt, Op::kExp2, Op::kLog2, Op::kSin, \
-      Op::kTrunc, Op::kAdd, Op::kSub, Op::kMul, Op::kFDiv, Op::kIDiv, Op::kMod, Op::kMax,   \
-      Op::kPow, Op::kCmpLt, Op::kCmpNe, Op::kCmpEq, Op::kAnd, Op::kOr, Op::kXor, Op::kShl,  \
-      Op::kShr, Op::kThreefry, Op::kWhere, Op::kMulAcc
+// What is said of elementwise ops.
 #define KILN_ELEMENTWISE_TEXT                                                               \
   "elementwise on a dtype that has the operation, sources all of the node's dtype (of a "   \
   "comparison: of any one dtype, and it is bool; of where: the first is bool; of cast and " \
   "bitcast: of another)"
 
 namespace kiln::rewrite::internal {
+
+// Every elementwise op, whatever its sources.
+inline constexpr auto kElementwise =
+    alphabet::any_of<Op::kCast, Op::kBitcast, Op::kNeg, Op::kRecip, Op::kSqrt, Op::kExp2, Op::kLog2,
+                     Op::kSin, Op::kTrunc, Op::kAdd, Op::kSub, Op::kMul, Op::kFDiv, Op::kIDiv,
+                     Op::kMod, Op::kMax, Op::kPow, Op::kCmpLt, Op::kCmpNe, Op::kCmpEq, Op::kAnd,
+                     Op::kOr, Op::kXor, Op::kShl, Op::kShr, Op::kThreefry, Op::kWhere, Op::kMulAcc>(
+        alphabet::rest);
+static_assert([] {
+  for (int i = 0; i < uop::kNumOps; ++i) {
+    const Op op = static_cast<Op>(i);
+    if (decltype(kElementwise)::kOps.Has(op) != uop::IsAlu(op)) return false;
+  }
+  return true;
+}());
 
 // What kernels and programs share: memory, values with a shape, and control.
 extern const FormTable kMemoryForms;

@@ -19,7 +19,7 @@ bool IsKernelOfParams(Graph& g, const Match& m) {
 
 constexpr auto kForms = forms(
     // ** values **
-    allow(any_of<KILN_ELEMENTWISE_OPS>(rest), OperandsFit, KILN_ELEMENTWISE_TEXT),
+    allow(kElementwise, OperandsFit, KILN_ELEMENTWISE_TEXT),
     allow(op<Op::kReduce>(x, every(op<Op::kRange>(y))), ReducesItsDType,
           "reduce{add, mul or max; axes}(x, ranges...), of x's dtype, which has the operation and "
           "is not index"),

@@ -35,8 +35,7 @@ bool IsMachinePlace(Graph& g, const Match& m) {
 
 constexpr auto kForms = forms(
     // ** values **
-    allow(any_of<KILN_ELEMENTWISE_OPS>(rest), MachineOperandsFit,
-          KILN_ELEMENTWISE_TEXT ", none of them index"),
+    allow(kElementwise, MachineOperandsFit, KILN_ELEMENTWISE_TEXT ", none of them index"),
     // ** leaves **
     allow(op<Op::kConst>(), IsMachineConstant, "const, of any dtype but index"),
     allow(op<Op::kVariable>(), IsMachineVariable,

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 
 #include "core/uop/facts.h"
-#include "core/uop/node_map.h"
 #include "core/uop/text.h"
 #include "core/uop/walk.h"
 
@@ -39,8 +38,12 @@ absl::Status CheckWellFormed(Ref n, const Spec& spec) {
                    uop::IsEffect(n->op) ? " has dtype void, not " : " has a value, not dtype ",
                    std::string(dtype::Name(n->dtype)));
   }
-  if (!uop::IsValidArg(n->op, n->dtype, n->arg))
-    return Illegal(n, spec, "its arg is not one of ", std::string(info.name));
+  if (!uop::IsValidArg(n->op, n->dtype, n->arg)) {
+    // Its text would read the arg.
+    return absl::InvalidArgumentError(
+        absl::StrCat("node ", n->id, " is not legal at ", std::string(spec.level),
+                     " level: its arg is none of ", std::string(info.name)));
+  }
   return absl::OkStatus();
 }
 
@@ -78,39 +81,34 @@ absl::Status CheckForm(Scope& scope, Ref n, const Spec& spec) {
                  LegalOps(spec));
 }
 
-// Whether shapes go together. What is above a CALL has none before its function is expanded.
-class Shapes {
- public:
-  Shapes(Graph& g, const Spec& spec) : g_(g), spec_(spec) {}
-  absl::Status Check(Ref n) {
-    if (uop::IsEffect(n->op)) return absl::OkStatus();
-    bool unknown = n->op == Op::kCall;
-    for (Ref s : n->src()) unknown = unknown || unknown_.Get(s);
-    if (unknown) {
-      unknown_[n] = true;
-      return absl::OkStatus();
-    }
-    const auto shape = uop::ShapeOf(g_, n);
-    return shape.ok() ? absl::OkStatus() : Illegal(n, spec_, shape.status().message());
-  }
-
- private:
-  Graph& g_;
-  const Spec& spec_;
-  uop::NodeMap<bool> unknown_;
-};
-
 }  // namespace
+
+std::optional<absl::Span<const Ref>> VerifiedShapes::Of(Ref n) const {
+  if (unknown_.Get(n)) return std::nullopt;
+  return *uop::ShapeOf(g_, n);
+}
+
+absl::Status VerifiedShapes::Add(Ref n) {
+  if (uop::IsEffect(n->op)) return absl::OkStatus();
+  bool unknown = n->op == Op::kCall;
+  for (Ref s : n->src()) unknown = unknown || unknown_.Get(s);
+  if (unknown) {
+    unknown_[n] = true;
+    return absl::OkStatus();
+  }
+  return uop::ShapeOf(g_, n).status();
+}
 
 absl::Status Verify(Graph& g, Ref root, const Spec& spec) {
   const std::vector<Ref> nodes = uop::Toposort(root);
-  Scope scope{.graph = g, .context = {}};
-  Shapes shapes(g, spec);
+  VerifiedShapes shapes(g);
+  Scope scope{.graph = g, .context = Context(shapes)};
   for (Ref n : nodes) {
     absl::Status status = CheckWellFormed(n, spec);
     if (status.ok()) status = CheckForm(scope, n, spec);
-    if (status.ok()) status = shapes.Check(n);
     if (!status.ok()) return status;
+    status = shapes.Add(n);
+    if (!status.ok()) return Illegal(n, spec, status.message());
   }
   return spec.whole == nullptr ? absl::OkStatus() : spec.whole(g, nodes);
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <source_location>
 #include <string_view>
 #include <tuple>
@@ -20,8 +21,24 @@
 #include "absl/types/span.h"
 
 #include "core/rewrite/alphabet.h"
+#include "core/uop/node_map.h"
 
 namespace kiln::rewrite {
+
+// Thread-compatible. Shapes of the nodes that Verify has been through, as far as they are known: what is above a CALL has none before
+// its function is expanded. The context of checks: m.context<VerifiedShapes>().Of(m[x]).
+class VerifiedShapes {
+ public:
+  explicit VerifiedShapes(Graph& g) : g_(g) {}
+  // Pre: added, and not an effect.
+  std::optional<absl::Span<const Ref>> Of(Ref n) const;
+  // InvalidArgument if the shapes of its sources don't go together. Pre: its sources were added.
+  absl::Status Add(Ref n);
+
+ private:
+  Graph& g_;
+  uop::NodeMap<bool> unknown_;
+};
 
 // What a pattern can't say about a match; named for what holds if it returns true.
 using CheckFn = bool (*)(Graph&, const Match&);

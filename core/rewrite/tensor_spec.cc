@@ -18,19 +18,17 @@ using namespace internal;  // NOLINT(google-build-using-namespace): and in these
 // ** elementwise **
 
 // Sources above a CALL have no shape yet, and go with any.
-bool SourcesHaveOneShape(Graph& g, const Match& m) {
+bool SourcesHaveOneShape(const Match& m) {
   std::optional<absl::Span<const Ref>> common;
   for (Ref s : m.root()->src()) {
-    const auto shape = uop::ShapeOf(g, s);
-    if (!shape.ok()) continue;
+    const auto shape = m.context<VerifiedShapes>().Of(s);
+    if (!shape.has_value()) continue;
     if (common.has_value() && *common != *shape) return false;
     common = *shape;
   }
   return true;
 }
-bool IsElementwise(Graph& g, const Match& m) {
-  return OperandsFit(g, m) && SourcesHaveOneShape(g, m);
-}
+bool IsElementwise(Graph& g, const Match& m) { return OperandsFit(g, m) && SourcesHaveOneShape(m); }
 
 // ** leaves **
 
@@ -64,15 +62,16 @@ bool ShardsAnAxis(Graph& g, const Match& m) {
   const absl::Span<const int64_t> axis = m.root()->arg.payload().ints;
   if (!KeepsDType(g, m) || !IsNamed(g, m) || axis.size() > 1) return false;
   if (axis.empty()) return true;
-  const auto shape = uop::ShapeOf(g, m[x]);
-  return axis[0] >= 0 && (!shape.ok() || axis[0] < static_cast<int64_t>(shape->size()));
+  const auto shape = m.context<VerifiedShapes>().Of(m[x]);
+  return axis[0] >= 0 && (!shape.has_value() || axis[0] < static_cast<int64_t>(shape->size()));
 }
-bool IsGradient(Graph& g, const Match& m) {
+bool IsGradient(Graph&, const Match& m) {
   Ref n = m.root();
   const int64_t i = n->arg.integer();
   if (i < 0 || i >= n->num_src - 2) return false;
-  const auto y_shape = uop::ShapeOf(g, m[y]), seed_shape = uop::ShapeOf(g, m[z]);
-  if (y_shape.ok() && seed_shape.ok() && *y_shape != *seed_shape) return false;
+  const auto& shapes = m.context<VerifiedShapes>();
+  const auto y_shape = shapes.Of(m[y]), seed_shape = shapes.Of(m[z]);
+  if (y_shape.has_value() && seed_shape.has_value() && *y_shape != *seed_shape) return false;
   return dtype::IsFloat(m[y]->dtype) && m[z]->dtype == m[y]->dtype && dtype::IsFloat(n->dtype) &&
          n->src(static_cast<int>(i) + 2)->dtype == n->dtype;
 }
@@ -98,7 +97,7 @@ constexpr auto kForms = forms(
     allow(any_of<Op::kPermute, Op::kFlip>(x), KeepsDType,
           "permute{order}(x) or flip{axes}(x), of x's dtype"),
     // ** elementwise **
-    allow(any_of<KILN_ELEMENTWISE_OPS>(rest), IsElementwise,
+    allow(kElementwise, IsElementwise,
           KILN_ELEMENTWISE_TEXT ", and of one shape (a scalar is expanded first)"),
     // ** tensors **
     allow(op<Op::kReduce>(x), ReducesAxes,

@@ -1,7 +1,5 @@
 #include "core/uop/dim.h"
 
-#include "absl/strings/str_cat.h"
-
 namespace kiln::uop::internal {
 namespace {
 
@@ -49,10 +47,6 @@ Ref DimScaled(Graph& g, Ref dim, int num, int den) {
     return v % den == 0 && FitsInt64(v / den) ? g.Index(static_cast<int64_t>(v / den)) : nullptr;
   }
   return num % den == 0 ? g.Mul(dim, g.Index(num / den)) : nullptr;
-}
-
-std::string DimText(Ref dim) {
-  return IsIntConst(dim) ? absl::StrCat(dim->IntValue()) : absl::StrCat("node ", dim->id);
 }
 
 }  // namespace kiln::uop::internal

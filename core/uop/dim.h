@@ -2,8 +2,6 @@
 // last. For shape.cc.
 #pragma once
 
-#include <string>
-
 #include "core/uop/graph.h"
 
 namespace kiln::uop::internal {
@@ -14,8 +12,5 @@ Ref DimDifference(Graph& g, Ref a, Ref b);
 
 // dim * num / den, both powers of two. Null if that is not a known integer.
 Ref DimScaled(Graph& g, Ref dim, int num, int den);
-
-// For messages: the number, or the expression.
-std::string DimText(Ref dim);
 
 }  // namespace kiln::uop::internal

@@ -37,8 +37,8 @@ struct FloatBounds {
 struct Facts {
   enum Have : uint8_t { kHaveBounds = 1, kHaveShape = 2, kHaveRanges = 4, kHaveKey = 8 };
   uint8_t have = 0;
-  bool bounds_modular =
-      true;  // The value is congruent to an integer within `bounds`, modulo 2^bits of the dtype.
+  // The value is congruent to an integer within `bounds`, modulo 2^bits of the dtype.
+  bool bounds_modular = true;
   uint16_t rank = 0;
   uint32_t num_ranges = 0;
   union {
@@ -56,11 +56,12 @@ const Facts& ComputeBounds(Graph& g, Ref n);
 }  // namespace internal
 
 // Smallest and largest value, by interval arithmetic on the sources' bounds (not always tight). A
-// bool is within [0, 1]. NOTE: the arithmetic is that of mathematical integers, as in the fixtures.
-// On fixed-width dtypes a + b may lie outside the dtype, where the value wraps (and a cast is
-// clipped to its dtype, where the value wraps). Whoever decides something by the bounds of a node
-// that is not `index` uses SafeBoundsOf, or asks BoundsHold. Pre: the dtype is neither void nor a
-// float.
+// bool is within [0, 1]. Pre: the dtype is neither void nor a float.
+//
+// NOTE: the arithmetic is that of mathematical integers, as in the fixtures. On fixed-width dtypes
+// the bounds of a + b may lie outside the dtype, where the value wraps; those of a cast are clipped
+// to the dtype, where the value wraps. Whoever decides something by the bounds of a node that is
+// not `index` uses SafeBoundsOf, or asks BoundsHold.
 inline const Bounds& BoundsOf(Graph& g, Ref n) {
   if (n->facts != nullptr && (n->facts->have & Facts::kHaveBounds) != 0) return n->facts->bounds;
   return internal::ComputeBounds(g, n).bounds;
@@ -69,12 +70,12 @@ inline Int128 VMin(Graph& g, Ref n) { return BoundsOf(g, n).lo; }
 inline Int128 VMax(Graph& g, Ref n) { return BoundsOf(g, n).hi; }
 
 // Whether the value of `n`, computed with wraparound, always lies within BoundsOf. Always true on
-// index. An overflow further down does no harm where it cancels: a + b - b holds if `a` fits, a + b
-// < c only if a + b fits.
+// index. Sums and products forgive an overflow further down: on int8, `x + 100 + -100` holds for
+// 0 <= x <= 100, but `(x + 100) / 2` and `x + 100 < 3` do not.
 bool BoundsHold(Graph& g, Ref n);
 // BoundsOf if they hold, else all values of the dtype.
 Bounds SafeBoundsOf(Graph& g, Ref n);
-// All values of a dtype: of index, every integer. Pre: neither void nor a float.
+// All values of a dtype; of index, every integer. Pre: neither void nor a float.
 constexpr Bounds FullBounds(DType d) {
   if (d == DType::kIndex || d == DType::kVoid || dtype::IsFloat(d)) return {};
   return {dtype::MinValue(d), dtype::MaxValue(d)};

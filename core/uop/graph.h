@@ -3,8 +3,7 @@
 //   Graph g;
 //   Ref i = g.Variable("i", 0, 63);
 //   Ref e = g.Add(g.Mul(i, g.Index(4)), g.Index(3));
-//   e == g.Add(g.Index(3), g.Mul(i, g.Index(4)));  // true: one node, and constants are on the
-//   right
+//   e == g.Add(g.Index(3), g.Mul(i, g.Index(4)));  // true: one node, constants on the right
 #pragma once
 
 #include <array>
@@ -105,7 +104,7 @@ class Graph {
   // are immutable. Pre: 0 <= slot < kNumMemoSlots.
   static constexpr int kNumMemoSlots = 16;
   NodeMap<Ref>& memo(int slot) { return memos_[static_cast<size_t>(slot)]; }
-  // Everything mapped for this graph.
+  // Everything mapped for this graph, but for its memos.
   int64_t capacity_bytes() const;
 
  private:

@@ -7,6 +7,7 @@
 #include "core/uop/dim.h"
 #include "core/uop/facts.h"
 #include "core/uop/interval.h"
+#include "core/uop/text.h"
 
 namespace kiln::uop {
 namespace {
@@ -19,12 +20,14 @@ Dims KnownShape(Ref n) { return {n->facts->shape, n->facts->rank}; }
 template <typename... Parts>
 absl::Status Bad(Ref n, const Parts&... parts) {
   return absl::InvalidArgumentError(
-      absl::StrCat(Info(n->op).name.data(), " (node ", n->id, ") ", parts...));
+      absl::StrCat(Name(n->op).data(), " (node ", n->id, ") ", parts..., ": ", Excerpt(n)));
 }
+
+std::string DimText(Ref dim) { return Excerpt(dim, /*max_chars=*/40); }
 
 std::string Text(Dims dims) {
   std::string s = "[";
-  for (Ref d : dims) absl::StrAppend(&s, s.size() == 1 ? "" : ", ", internal::DimText(d));
+  for (Ref d : dims) absl::StrAppend(&s, s.size() == 1 ? "" : ", ", DimText(d));
   return s + "]";
 }
 
@@ -169,8 +172,7 @@ DimsOrError PadOrShrinkShape(Graph& g, Ref n) {
       const bool outside =
           IsIntConst(b) && IsIntConst(from[i]) && b->IntValue() > from[i]->IntValue();
       if (outside || (dim != nullptr && IsIntConst(dim) && dim->IntValue() < 0)) {
-        return Bad(n, "to [", internal::DimText(a), ", ", internal::DimText(b), ") on axis ", i,
-                   " of ", Text(from));
+        return Bad(n, "to [", DimText(a), ", ", DimText(b), ") on axis ", i, " of ", Text(from));
       }
     }
     if (dim == nullptr) {
@@ -279,8 +281,8 @@ DimsOrError Compute(Graph& g, Ref n) {
       }
       break;
     case Op::kCall:
-      return absl::FailedPreconditionError(
-          absl::StrCat("call (node ", n->id, ") has no shape before its function is expanded"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "call (node ", n->id, ") has no shape before its function is expanded: ", Excerpt(n)));
     default:
       break;
   }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "core/uop/node_map.h"
+#include "core/uop/text.h"
 
 namespace kiln::uop {
 namespace {
@@ -77,9 +78,9 @@ class Substitution {
   }
 
   static absl::Status NeverEnds(Ref n) {
-    return absl::InvalidArgumentError(absl::StrCat("the substitution never ends: node ", n->id,
-                                                   " (", Name(n->op).data(),
-                                                   ") comes back below its own replacement"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the substitution never ends: node ", n->id,
+                     " comes back below its own replacement: ", Excerpt(n)));
   }
 
   Graph& g_;

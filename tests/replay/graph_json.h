@@ -4,12 +4,13 @@
 // shape here:
 //
 //   float32x4                    dtype float32, shape [4]
-//   VECTORIZE, VCONST            STACK of the lanes; a vector CONST (a splat) is a STACK of equal
-//   ones GEP of one lane, of several  UNSTACK; STACK of UNSTACKs LOAD of n lanes              STACK
-//   of the LOADs of n consecutive elements elementwise on vectors       the same op on the shaped
-//   operands STORE of a vector            STORE of the shaped value DEFINE_GLOBAL, DEFINE_LOCAL
-//   PARAM with address space and element count LOAD ordered by a BARRIER    LOAD with 0 as the
-//   value if gated off, and the barrier
+//   VECTORIZE, VCONST            STACK of the lanes; a vector CONST (a splat) is a STACK of equal ones
+//   GEP of one lane, of several  UNSTACK; STACK of UNSTACKs
+//   LOAD of n lanes              STACK of the LOADs of n consecutive elements
+//   elementwise on vectors       the same op on the shaped operands
+//   STORE of a vector            STORE of the shaped value
+//   DEFINE_GLOBAL, DEFINE_LOCAL  PARAM with address space and element count
+//   LOAD ordered by a BARRIER    LOAD with 0 as the value if gated off, and the barrier
 //
 // Images, pointers to vectors, and UNROLL and CONTRACT (lanes that belong to a numbered axis) have
 // no counterpart.

@@ -102,7 +102,7 @@ class ChainCheck {
       is_affine = is_affine && IsAffine(elements);
       is_empty = is_empty && elements.offsets.empty();
     }
-    if (is_affine && !is_empty) CountStrided(access, strided);
+    if (is_affine && !is_empty && !MayBeByChance()) CountStrided(access, strided);
     KILN_RETURN_IF_ERROR(CheckMaskedAxes(access));
     return CheckTexts(access, renders);
   }
@@ -169,6 +169,14 @@ class ChainCheck {
     return StatusBuilder(status) << ToText(access) << "; before simplification "
                                  << (before.ok() ? "right" : "wrong: ") << before.message() << ": "
                                  << ToText(plain);
+  }
+
+  // A few sizes may be affine by chance where the general one is not: then the reference's word
+  // counts.
+  bool MayBeByChance() const {
+    if (!record_.json.contains("nodes")) return false;
+    const Json& ref = record_.json.at("ref");
+    return ref.at("views") != 1 || ref.at("valid") != "True";
   }
 
   void CountStrided(const Access& access, StridedCount& strided) {

@@ -1,5 +1,4 @@
 // Properties of simplification on random expressions.
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -17,6 +16,7 @@
 #include "core/uop/walk.h"
 #include "tests/support/copy_graph.h"
 #include "tests/support/minimise.h"
+#include "tests/support/operations.h"
 #include "tests/support/random_expr.h"
 #include "tests/support/random_runs.h"
 
@@ -129,11 +129,12 @@ Problem Grows(Graph& g, Ref root, uint64_t) {
   for (Effort effort : {Effort::kFold, Effort::kSymbolic, Effort::kFull}) {
     const absl::StatusOr<Ref> simplified = Simplify(g, root, effort);
     if (!simplified.ok()) return std::nullopt;
-    const int64_t before = uop::CountNodes(root);
-    const int64_t after = uop::CountNodes(*simplified);
-    if (after > before)
-      return absl::StrCat("effort ", static_cast<int>(effort), ": ", before, " nodes became ",
+    const double before = support::Operations(root);
+    const double after = support::Operations(*simplified);
+    if (after > before) {
+      return absl::StrCat("effort ", static_cast<int>(effort), ": ", before, " operations became ",
                           after, ": ", Text(*simplified));
+    }
   }
   return std::nullopt;
 }

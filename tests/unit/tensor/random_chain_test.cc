@@ -16,8 +16,8 @@
 #include "core/tensor/invert.h"
 #include "core/tensor/movement.h"
 #include "core/uop/facts.h"
-#include "core/uop/walk.h"
 #include "tests/support/copy_graph.h"
+#include "tests/support/operations.h"
 #include "tests/support/random.h"
 #include "tests/support/random_runs.h"
 #include "tests/unit/tensor/position_array.h"
@@ -101,7 +101,7 @@ Problem HasConditions(Graph&, const Case& c, uint64_t) {
 Problem Grows(Graph&, const Case& c, uint64_t) {
   for (auto [before, after] : {std::pair(c.access.index, c.simplified.index),
                                std::pair(c.access.valid, c.simplified.valid)}) {
-    if (uop::CountNodes(after) > uop::CountNodes(before)) {
+    if (support::Operations(after) > support::Operations(before)) {
       return absl::StrCat(symbolic::Render(before, 2000), " became ",
                           symbolic::Render(after, 2000));
     }
