@@ -28,9 +28,11 @@ void DropDominated(Graph& g, std::vector<Ref>& operands) {
   operands.resize(kept);
 }
 
-// Merges conditionals with one condition where that leaves a branch constant: max(c ? a : 0, c ? b
-// : 1) is c ? max(a, b) : 1.
-void MergeSelects(Graph& g, Op op, std::vector<Ref>& operands) {
+// Sorts, and merges conditionals with one condition where that leaves a branch constant: max(c ? a : 0, c ? b : 1) is
+// c ? max(a, b) : 1.
+void SortAndMerge(Graph& g, Op op, std::vector<Ref>& operands) {
+  std::sort(operands.begin(), operands.end(), Before);
+  bool merged = false;
   for (size_t i = 0; i < operands.size(); ++i) {
     Ref& a = operands[i];
     if (a->op != Op::kWhere) continue;
@@ -40,11 +42,12 @@ void MergeSelects(Graph& g, Op op, std::vector<Ref>& operands) {
       const bool folds = (a->src(1)->IsConst() && b->src(1)->IsConst()) ||
                          (a->src(2)->IsConst() && b->src(2)->IsConst());
       if (!folds) continue;
-      a = g.Where(a->src(0), g.Binary(op, a->src(1), b->src(1)),
-                  g.Binary(op, a->src(2), b->src(2)));
+      a = g.Where(a->src(0), g.Binary(op, a->src(1), b->src(1)), g.Binary(op, a->src(2), b->src(2)));
       operands.erase(operands.begin() + static_cast<ptrdiff_t>(j));
+      merged = true;
     }
   }
+  if (merged) std::sort(operands.begin(), operands.end(), Before);
 }
 
 Int128 AllOnes(DType d) {
@@ -73,16 +76,14 @@ Ref MakeProduct(Graph& g, DType d, absl::Span<const Ref> factors) {
     constant = wrapped->AsWide(d);
   }
   if (constant == 0 || rest.empty()) return IntConst(g, d, constant);
-  MergeSelects(g, Op::kMul, rest);
-  std::sort(rest.begin(), rest.end(), Before);
+  SortAndMerge(g, Op::kMul, rest);
   if (constant != 1) rest.push_back(IntConst(g, d, constant));
   return MakeChain(g, Op::kMul, rest);
 }
 
 Ref MakeMaximum(Graph& g, DType, absl::Span<const Ref> operands) {
   std::vector<Ref> rest(operands.begin(), operands.end());
-  MergeSelects(g, Op::kMax, rest);
-  std::sort(rest.begin(), rest.end(), Before);
+  SortAndMerge(g, Op::kMax, rest);
   rest.erase(std::unique(rest.begin(), rest.end()), rest.end());
   DropDominated(g, rest);
   return MakeChain(g, Op::kMax, rest);

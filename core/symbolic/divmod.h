@@ -18,7 +18,7 @@ namespace kiln::symbolic {
 //   split:       (a*8 + b)//4 -> a*2 + b//4;  (a*-1 + 256)//2 -> ((a+1)//2)*-1 + 128
 //   small terms: (a*4 + b)//12 -> a//3 for b in 0..3
 //   nested:      (x//a + c)//b -> (x + c*a)//(a*b);  (x%12 + y)%4 -> (x+y)%4
-//   by factor:   (a*2 + b)//6 -> (a + b//2)//3
+//   by factor:   (a*2 + b*3)//6 -> (a + b)//3 for b in {0,1}
 //   variable:    (i*n + r)//n -> i for a loop r of n turns
 Ref FoldDivMod(Graph& g, Ref n);
 

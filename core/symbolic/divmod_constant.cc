@@ -226,21 +226,21 @@ Ref FoldNestedRemainder(const Division& d, Int128 c) {
   return Assemble(d, {}, opened, c);
 }
 
-// x // (f*c) -> (x // f) // c, where x // f falls apart.
+// x // (f*c) -> (x // f) // c, where no division is left in x // f.
 Ref NestByFactor(const Division& d, Int128 c) {
   if (d.is_mod() || !d.IsNonNegative()) return nullptr;
-  Int128 factor = 0;
-  for (const Term& t : d.x.terms) {
-    const Int128 f = t.coef < 0 ? -t.coef : t.coef;
-    if (f > 1 && f < c && c % f == 0 && (factor == 0 || f < factor)) factor = f;
+  for (Int128 factor : CommonDivisors(d.x, c)) {
+    if (factor == c) continue;
+    const Split s = SplitBy(d.x, factor);
+    if (s.rest.terms.empty() || BoundsOf(d.g, s.rest).lo < 0) continue;
+    const Division rest{d.g, d.n, s.rest, BoundsOf(d.g, s.rest)};
+    Ref quotient = FoldTwoValues(rest, factor);
+    if (quotient == nullptr) quotient = FoldCongruence(rest, factor);
+    const std::optional<Affine> folded = quotient != nullptr ? AffineOf(d.g, quotient) : std::nullopt;
+    if (!folded) continue;
+    return Assemble(d, {}, Combine(s.quotient, 1, *folded, 1), c / factor);
   }
-  if (factor == 0) return nullptr;
-  const Split s = SplitBy(d.x, factor);
-  if (s.rest.terms.empty() || BoundsOf(d.g, s.rest).lo < 0) return nullptr;
-  Ref inner = Assemble(d, s.quotient, s.rest, factor);
-  if (inner == nullptr) return nullptr;
-  const std::optional<Affine> numerator = AffineOf(d.g, inner);
-  return numerator ? Assemble(d, {}, *numerator, c / factor) : nullptr;
+  return nullptr;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/symbolic/order.h"
 #include "core/symbolic/sum.h"
 #include "core/uop/interval.h"
 #include "core/uop/walk.h"
@@ -38,15 +39,52 @@ std::vector<Ref> ClausesOf(Graph& g, Ref condition) {
   return clauses;
 }
 
+// The sum of intervals, less one of them.
+class SumOfOthers {
+ public:
+  void Add(const Bounds& b) {
+    AddEnd(b.lo, finite_.lo, infinite_lo_);
+    AddEnd(b.hi, finite_.hi, infinite_hi_);
+  }
+  Bounds Without(const Bounds& b) const {
+    const bool has_lo = infinite_lo_ == (b.lo == Bounds::kNegInf ? 1 : 0);
+    const bool has_hi = infinite_hi_ == (b.hi == Bounds::kPosInf ? 1 : 0);
+    return {has_lo ? finite_.lo - (b.lo == Bounds::kNegInf ? 0 : b.lo) : Bounds::kNegInf,
+            has_hi ? finite_.hi - (b.hi == Bounds::kPosInf ? 0 : b.hi) : Bounds::kPosInf};
+  }
+
+ private:
+  static void AddEnd(Int128 end, Int128& sum, int& infinite) {
+    if (end == Bounds::kNegInf || end == Bounds::kPosInf) {
+      ++infinite;
+    } else {
+      sum += end;
+    }
+  }
+  Bounds finite_{0, 0};
+  int infinite_lo_ = 0, infinite_hi_ = 0;
+};
+
 // What the bounds of a sum tell of each of its terms. False if they contradict what is known.
 bool TightenTerms(Graph& g, const KnownSum& s, Knowledge& known) {
+  // So many numbers of that size add up to less than kPosInf; what is larger may as well have no bound.
+  constexpr size_t kMaxTerms = 4096;
+  constexpr Int128 kLarge = Int128{1} << 110;
+  if (s.sum.terms.size() > kMaxTerms) return true;
+  const auto bounds_of = [&](const Term& t) {
+    const Bounds b = uop::internal::Mul(known.BoundsOf(g, t.base), {t.coef, t.coef});
+    return Bounds{b.lo < -kLarge ? Bounds::kNegInf : b.lo, b.hi > kLarge ? Bounds::kPosInf : b.hi};
+  };
+  SumOfOthers sum;
+  std::vector<Bounds> own;
   for (const Term& t : s.sum.terms) {
-    // t.coef * t.base = sum - others
-    Bounds others{0, 0};
-    for (const Term& u : s.sum.terms) {
-      if (u.base != t.base) others = uop::internal::Add(others, uop::internal::Mul(known.BoundsOf(g, u.base), {u.coef, u.coef}));
-    }
-    Bounds b = uop::internal::Sub(s.bounds, others);
+    own.push_back(bounds_of(t));
+    sum.Add(own.back());
+  }
+  for (size_t i = 0; i < own.size(); ++i) {
+    // t.coef * t.base = s - others
+    const Term& t = s.sum.terms[i];
+    Bounds b = uop::internal::Sub(s.bounds, sum.Without(own[i]));
     if (t.coef < 0) b = uop::internal::Negate(b);
     const Int128 magnitude = t.coef < 0 ? -t.coef : t.coef;
     if (b.lo > Bounds::kNegInf) b.lo = CeilDiv(b.lo, magnitude);
@@ -59,10 +97,8 @@ bool TightenTerms(Graph& g, const KnownSum& s, Knowledge& known) {
 }  // namespace
 
 Bounds Knowledge::BoundsOf(Graph& g, Ref n) const {
-  for (const BoundedNode& b : nodes) {
-    if (b.node == n) return b.bounds;
-  }
-  return SafeBoundsOf(g, n);
+  const auto it = node_index.find(n);
+  return it != node_index.end() ? nodes[it->second].bounds : SafeBoundsOf(g, n);
 }
 
 std::optional<bool> Knowledge::Tighten(Graph& g, Ref n, Bounds b) {
@@ -70,12 +106,9 @@ std::optional<bool> Knowledge::Tighten(Graph& g, Ref n, Bounds b) {
   b = {std::max(b.lo, before.lo), std::min(b.hi, before.hi)};
   if (b.lo > b.hi) return std::nullopt;
   if (b == before) return false;
-  for (BoundedNode& known : nodes) {
-    if (known.node != n) continue;
-    known.bounds = b;
-    return true;
-  }
-  nodes.push_back({n, b});
+  const auto [it, is_new] = node_index.try_emplace(n, nodes.size());
+  if (is_new) nodes.push_back({n, b});
+  nodes[it->second].bounds = b;
   return true;
 }
 
@@ -83,8 +116,9 @@ std::optional<Knowledge> KnowledgeOf(Graph& g, Ref condition) {
   const std::vector<Ref> clauses = ClausesOf(g, condition);
   Ref conjunction = clauses.empty() ? g.Bool(true) : clauses[0];
   for (size_t i = 1; i < clauses.size(); ++i) conjunction = g.And(conjunction, clauses[i]);
-  const std::optional<std::vector<BoundedNode>> bounds = BoundsGiven(g, conjunction);
+  std::optional<std::vector<BoundedNode>> bounds = BoundsGiven(g, conjunction);
   if (!bounds) return std::nullopt;
+  std::sort(bounds->begin(), bounds->end(), [](const BoundedNode& a, const BoundedNode& b) { return Compare(a.node, b.node) < 0; });
 
   Knowledge known;
   absl::flat_hash_map<Ref, bool> values;

@@ -27,6 +27,7 @@ struct KnownSum {
 struct Knowledge {
   std::vector<KnownSum> sums;  // More terms first.
   std::vector<BoundedNode> nodes;
+  absl::flat_hash_map<Ref, size_t> node_index;
   std::vector<std::pair<Ref, bool>> conditions;  // Those whose value is known; none is a negation.
 
   // What is known of `n`, or its own bounds.

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 
 #include "core/dtype/cast.h"
+#include "core/symbolic/order.h"
 
 namespace kiln::symbolic {
 namespace {
@@ -176,13 +177,18 @@ bool RecombineSelects(Graph& g, DType, SumParts& sum) {
 }
 
 bool Recombine(Graph& g, DType d, SumParts& sum) {
-  size_t quotients = 0, remainders = 0, selects = 0;
+  size_t quotients = 0, products = 0, remainders = 0, selects = 0;
   for (const Term& t : sum.terms) {
-    quotients += t.base->op == Op::kIDiv || t.base->op == Op::kMul;
+    quotients += t.base->op == Op::kIDiv;
+    products += t.base->op == Op::kMul;
     remainders += t.base->op == Op::kMod;
     selects += t.base->op == Op::kWhere;
   }
-  if (remainders > 0 && quotients + remainders > 1 && RecombineRemainders(g, d, sum)) return true;
+  const bool has_wholes = remainders > 0 && quotients + products + remainders > 1;
+  if (!has_wholes && quotients == 0 && selects < 2) return false;
+  // Which terms find each other must not depend on the order in which nodes were made.
+  std::sort(sum.terms.begin(), sum.terms.end(), [](const Term& a, const Term& b) { return Compare(a.base, b.base) < 0; });
+  if (has_wholes && RecombineRemainders(g, d, sum)) return true;
   if (quotients > 0 && RecombineUnrolled(g, d, sum)) return true;
   return selects > 1 && RecombineSelects(g, d, sum);
 }

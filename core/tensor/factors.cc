@@ -14,28 +14,29 @@ namespace {
 
 bool Before(Ref a, Ref b) { return symbolic::Compare(a, b) < 0; }
 
+// What is left of a sum without the constant that divides its terms, which goes to `coefficient`; null if there is none.
+Ref WithoutFactor(Graph& g, Ref sum, Int128& coefficient) {
+  const int64_t factor = symbolic::ConstFactor(sum);
+  Ref rest = factor > 1 ? symbolic::Divide(g, sum, factor) : nullptr;
+  if (rest != nullptr) coefficient *= factor;
+  return rest;
+}
+
 }  // namespace
 
 absl::StatusOr<Factors> Factors::Of(Graph& g, Ref size) {
   Factors result;
-  if (IsIntConst(size)) {
-    result.coefficient_ = size->IntValue();
-    return result;
-  }
-  if (const int64_t factor = symbolic::ConstFactor(size); factor > 1) {
-    if (Ref rest = symbolic::Divide(g, size, factor)) {
-      KILN_ASSIGN_OR_RETURN(size, symbolic::Simplify(g, rest));
-      result.coefficient_ = factor;
-    }
-  }
   std::vector<Ref> pending = {size};
   while (!pending.empty()) {
     Ref n = pending.back();
     pending.pop_back();
-    if (n->Is(Op::kMul)) {
-      pending.insert(pending.end(), n->src().begin(), n->src().end());
-    } else if (IsIntConst(n)) {
+    if (IsIntConst(n)) {
       result.coefficient_ *= n->IntValue();
+    } else if (n->Is(Op::kMul)) {
+      pending.insert(pending.end(), n->src().begin(), n->src().end());
+    } else if (Ref rest = WithoutFactor(g, n, result.coefficient_)) {
+      KILN_ASSIGN_OR_RETURN(rest, symbolic::Simplify(g, rest));
+      pending.push_back(rest);
     } else {
       result.symbols_.push_back(n);
     }

@@ -181,7 +181,6 @@ TEST(TensorSpec, ShapesFollowTheRules) {
 }
 
 TEST(TensorSpec, LeavesAreOfDTypesThatLieInMemory) {
-  EXPECT_THAT(Tensor("input{0}(4)"), HasSubstr("not known"));  // The text has no dtype.
   EXPECT_THAT(Tensor("input{0}(4):index"),
               HasSubstr("input{slot}(dims...), of a dtype that lies in memory"));
   EXPECT_THAT(Tensor("input{-1}(4):int8"), HasSubstr("slot >= 0"));
@@ -243,15 +242,15 @@ TEST(TensorSpec, HasNoKernelOps) {
 
 constexpr std::string_view kCopyKernel =
     "%0 = r0:64; end(store(index(param{\"out\", 0, 64, global}:float32, %0), "
-    "load(index(param{\"in\", 1, 64, global}:float32, %0 * 2 % 64, %0 < 7), 1.0)), %0)";
+    "load(index(param{\"in\", 1, 64, global}:float32, %0 * 2 % 64, %0 < 7), 1.0:float32)), %0)";
 
 TEST(KernelSpec, AllowsRangesAndMemoryAndValues) {
   for (std::string_view text : {
            std::string_view(kCopyKernel),
            std::string_view(
                "reduce{add}(load(index(param{\"in\", 0, 64, global}:float32, r0.reduce:64)), r0)"),
-           std::string_view("stack(1:int8, 2) + 3"),
-           std::string_view("unstack{1}(stack(1:int8, 2))"),
+           std::string_view("stack(1:int8, 2:int8) + 3"),
+           std::string_view("unstack{1}(stack(1:int8, 2:int8))"),
            std::string_view("%0 = param{\"l\", 0, 8, local}:int8; %1 = index(%0, lidx0:8); %2 = "
                             "barrier(store(%1, 3:int8)); "
                             "sink(store(index(after(%0, %2), 0), load(index(after(%0, %2), lidx0), "
@@ -304,9 +303,9 @@ TEST(KernelSpec, ControlIsOfEffects) {
 }
 
 TEST(KernelSpec, ShapesGoTogether) {
-  EXPECT_THAT(Kernel("stack(1:int8, 2) + stack(1:int8, 2, 3)"),
+  EXPECT_THAT(Kernel("stack(1:int8, 2:int8) + stack(1:int8, 2:int8, 3:int8)"),
               HasSubstr("needs sources of one shape"));
-  EXPECT_THAT(Kernel("unstack{2}(stack(1:int8, 2))"), HasSubstr("takes element 2 of [2]"));
+  EXPECT_THAT(Kernel("unstack{2}(stack(1:int8, 2:int8))"), HasSubstr("takes element 2 of [2]"));
   EXPECT_THAT(Kernel("stack(1:int8, 2:int16)"), HasSubstr("stack(values...), all of one dtype"));
 }
 
@@ -330,7 +329,7 @@ TEST(KernelSpec, HasNoTensorOps) {
 constexpr std::string_view kCopyProgram =
     "%0 = range{0, loop}(64:int32):int32; end(store(index(param{\"out\", 0, 64, global}:float32, "
     "%0), "
-    "load(index(param{\"in\", 1, 64, global}:float32, %0 * 2 % 64, %0 < 7), 1.0)), %0)";
+    "load(index(param{\"in\", 1, 64, global}:float32, %0 * 2 % 64, %0 < 7), 1.0:float32)), %0)";
 
 TEST(ProgramSpec, AllowsLoopsAndMachineArithmetic) {
   for (std::string_view text : {
@@ -338,7 +337,7 @@ TEST(ProgramSpec, AllowsLoopsAndMachineArithmetic) {
            std::string_view("cast(n[0,9]:int32):float32"),
            std::string_view("cast(special{\"gidx0\"}(64:int32):int32):int64 * 4"),
            std::string_view("linear(barrier())"),
-           std::string_view("stack(1:float32, 2) * 3"),
+           std::string_view("stack(1:float32, 2:float32) * 3"),
        }) {
     EXPECT_EQ(Program(text), "OK") << text;
   }

@@ -82,7 +82,8 @@ TEST(DivMod, Nests) {
 }
 
 TEST(DivMod, ByFactor) {
-  EXPECT_EQ(Fold("(g[0,7]*2 + l[0,12]) / 6"), "((g+(l//2))//3)");
+  EXPECT_EQ(Fold("(g[0,7]*2 + l[0,1]*3) / 6"), "((g+l)//3)");
+  EXPECT_EQ(Fold("(g[0,7]*2 + l[0,12]) / 6"), "") << "one more division";
 }
 
 TEST(DivMod, ByAnExpression) {

@@ -181,6 +181,25 @@ Problem GivenChanges(Graph& g, Ref root, uint64_t seed) {
   return ValuesDiffer(g, root, *simplified, condition, seed);
 }
 
+// Kernels compute an index before they look at its gate: no division by 0 may come in, not even where the condition is false.
+Problem GivenDividesByZero(Graph& g, Ref root, uint64_t seed) {
+  if (!root->Is(Op::kWhere)) return std::nullopt;
+  Ref x = root->src(1);
+  const absl::StatusOr<Ref> simplified = SimplifyGiven(g, x, root->src(0));
+  if (!simplified.ok() || *simplified == nullptr) return std::nullopt;
+  support::Random random(seed);
+  for (int k = 0; k < kValuesPerExpression; ++k) {
+    const Bindings values = RandomValues(g, root, random);
+    if (!Evaluate(g, x, values).ok()) return std::nullopt;
+    const absl::StatusOr<Scalar> got = Evaluate(g, *simplified, values);
+    if (!got.ok()) {
+      return absl::StrCat(Text(*simplified), " at ", Text(values), ": ",
+                          std::string(got.status().message()));
+    }
+  }
+  return std::nullopt;
+}
+
 enum class Shape { kIndex, kBool, kConjunction, kWhere };
 
 Ref RandomRoot(Graph& g, Shape shape, uint64_t seed) {
@@ -233,6 +252,10 @@ TEST(RandomExpressions, ConjunctionKeepsItsValue) {
   ExpectNone(ConjunctionChanges, Shape::kConjunction);
 }
 TEST(RandomExpressions, GivenAConditionTheValueIsKept) { ExpectNone(GivenChanges, Shape::kWhere); }
+
+TEST(RandomExpressions, GivenAConditionNoDivisionByZeroComesIn) {
+  ExpectNone(GivenDividesByZero, Shape::kWhere);
+}
 
 }  // namespace
 }  // namespace kiln::symbolic
