@@ -1,7 +1,7 @@
 #include "core/rewrite/driver.h"
 
-#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -52,77 +52,22 @@ class Run {
   absl::StatusOr<Ref> Go(Ref root) {
     if (Ref known = Known(root); known != nullptr) return known;
     Enter(root);
-    while (!scratch_.frames.empty() && error_.ok()) Step();
-    if (error_.ok()) return Final(root);
-    for (const Frame& f : scratch_.frames) memo_.Set(f.key, nullptr);
+    while (!scratch_.frames.empty() && !failed_) Step();
+    if (!failed_) return arrived_;
+    for (const Frame& f : scratch_.frames) *f.memo = nullptr;
     return error_;
   }
 
  private:
-  // What `n` becomes, if that is known.
-  Ref Final(Ref n) const {
+  // What `n` becomes, if that is known. A node without sources that no rule of this set can match
+  // is itself; it takes no frame and no memo.
+  Ref Known(Ref n) const {
+    if (n->num_src == 0 && !rules_.HasRulesFor(n->op)) return n;
     if ((n->final_marks & final_bit_) != 0) return n;
     Ref r = memo_.Get(n);
     return IsMarker(r) ? nullptr : r;
   }
   static bool IsMarker(Ref r) { return r >= kInProgress && r < kInProgress + kMaxNesting; }
-
-  // The same; of a node without sources that no rule of this set can match: itself. It takes no
-  // frame and no memo.
-  Ref Known(Ref n) const {
-    if (Ref r = Final(n); r != nullptr) return r;
-    return n->num_src == 0 && !rules_.HasRulesFor(n->op) ? n : nullptr;
-  }
-
-  // Starts on `n`, whose result is not known.
-  void Enter(Ref n) {
-    memo_.Set(n, busy_);
-    Frame f{.key = n, .cur = n, .values = static_cast<uint32_t>(scratch_.values.size())};
-    if (pass_.order == Order::kSourcesFirst && rules_.nary != nullptr) {
-      scratch_.one_tree.clear();
-      if (rules_.nary->leaves(n, scratch_.one_tree)) {
-        f.stage = Frame::kLeaves;
-        f.leaves = static_cast<uint32_t>(scratch_.leaves.size());
-        f.num_leaves = static_cast<uint32_t>(scratch_.one_tree.size());
-        scratch_.leaves.insert(scratch_.leaves.end(), scratch_.one_tree.begin(),
-                               scratch_.one_tree.end());
-      }
-    }
-    scratch_.frames.push_back(f);
-    if (pass_.order == Order::kUsersFirst) {
-      if (Ref out = Offer(n); out != nullptr) Replace(out);
-    }
-  }
-
-  // Goes on with the frame on top.
-  void Step() {
-    Frame& f = scratch_.frames.back();
-    if (f.stage == Frame::kResult) {
-      if (Ref r = Known(f.cur); r != nullptr) {
-        Finish(r);
-      } else {
-        Visit(f.cur);
-      }
-      return;
-    }
-    const bool in_tree = f.stage == Frame::kLeaves;
-    const Ref* operands = in_tree ? scratch_.leaves.data() + f.leaves : f.cur->src().data();
-    const uint32_t n = in_tree ? f.num_leaves : f.cur->num_src;
-    for (; f.next < n; ++f.next) {
-      Ref s = operands[f.next];
-      Ref r = Known(s);
-      if (r == nullptr) {
-        Visit(s);  // Invalidates `f`.
-        return;
-      }
-      scratch_.values.push_back(r);
-    }
-    if (in_tree) {
-      LeavesDone(f);
-    } else {
-      SourcesDone(f);
-    }
-  }
 
   // Starts on `n` for the frame on top, which needs its result.
   void Visit(Ref n) {
@@ -133,18 +78,82 @@ class Run {
     }
   }
 
+  // Starts on `n`, whose result is not known.
+  void Enter(Ref n) {
+    Ref& memo = memo_[n];
+    memo = busy_;
+    Frame& f = scratch_.frames.emplace_back(Frame{.key = n, .cur = n, .memo = &memo});
+    if (pass_.order == Order::kUsersFirst) {
+      if (Ref out = Offer(n); out != nullptr) Replace(out);
+    } else if (IsTree(n)) {
+      f.stage = Frame::kLeaves;
+      f.leaves = static_cast<uint32_t>(scratch_.leaves.size());
+      f.num_leaves = static_cast<uint32_t>(scratch_.one_tree.size());
+      scratch_.leaves.insert(scratch_.leaves.end(), scratch_.one_tree.begin(),
+                             scratch_.one_tree.end());
+      f.values = static_cast<uint32_t>(scratch_.values.size());
+      f.has_values = true;
+    }
+  }
+
+  // Whether to visit the tree under `n` as one operation; its operands are then in `one_tree`.
+  bool IsTree(Ref n) {
+    if (rules_.nary == nullptr || pass_.order != Order::kSourcesFirst) return false;
+    scratch_.one_tree.clear();
+    return rules_.nary->leaves(n, scratch_.one_tree);
+  }
+
+  // Goes on with the frame on top.
+  void Step() {
+    Frame& f = scratch_.frames.back();
+    Ref arrived = std::exchange(arrived_, nullptr);  // What the last frame was for.
+    if (f.stage == Frame::kResult) {
+      if (arrived == nullptr) arrived = Known(f.cur);
+      if (arrived != nullptr) {
+        Finish(arrived);
+      } else {
+        Visit(f.cur);
+      }
+      return;
+    }
+    const bool in_tree = f.stage == Frame::kLeaves;
+    const Ref* operands = in_tree ? scratch_.leaves.data() + f.leaves : f.cur->src().data();
+    const uint32_t n = in_tree ? f.num_leaves : f.cur->num_src;
+    for (; f.next < n; ++f.next) {
+      Ref s = operands[f.next];
+      Ref r = arrived != nullptr ? std::exchange(arrived, nullptr) : Known(s);
+      if (r == nullptr) {
+        Visit(s);  // Invalidates `f`.
+        return;
+      }
+      if (r != s && !f.has_values) {
+        f.has_values = true;
+        f.values = static_cast<uint32_t>(scratch_.values.size());
+        scratch_.values.insert(scratch_.values.end(), operands, operands + f.next);
+      }
+      if (f.has_values) scratch_.values.push_back(r);
+    }
+    if (in_tree) {
+      LeavesDone(f);
+    } else {
+      SourcesDone(f);
+    }
+  }
+
   void SourcesDone(Frame& f) {
-    const absl::Span<const Ref> results = absl::MakeConstSpan(scratch_.values).subspan(f.values);
-    const bool changed = !std::equal(results.begin(), results.end(), f.cur->src().begin());
-    Ref n = changed ? g_.WithSources(f.cur, results) : f.cur;
-    scratch_.values.resize(f.values);
+    Ref n = f.cur;
+    if (f.has_values) {
+      n = g_.WithSources(n, absl::MakeConstSpan(scratch_.values).subspan(f.values));
+      scratch_.values.resize(f.values);
+    }
+    const bool changed = n != f.cur;
     switch (pass_.order) {
       case Order::kSourcesFirst:
         if (changed) {
-          Become(n, nullptr);
+          Rebuilt(n);
         } else if (Ref out = Offer(n); out != nullptr) {
           Replace(out);
-        } else if (error_.ok()) {
+        } else if (!failed_) {
           n->final_marks |= final_bit_;
           Finish(n);
         }
@@ -154,13 +163,44 @@ class Run {
         // what a rule wanted kept is.
         if (Ref out = changed ? Offer(n) : nullptr; out != nullptr) {
           Replace(out);
-        } else if (error_.ok()) {
+        } else if (!failed_) {
           Finish(n);
         }
         break;
       case Order::kOnce:
-        if (Ref out = Offer(n); error_.ok()) Finish(out != nullptr ? out : n);
+        if (Ref out = Offer(n); !failed_) Finish(out != nullptr ? out : n);
         break;
+    }
+  }
+
+  // Sources first: the frame on top becomes what `n` becomes, which has final sources.
+  void Rebuilt(Ref n) {
+    Ref known = Known(n);
+    if (known == nullptr && !IsTree(n)) {
+      Ref& memo = memo_[n];
+      if (memo == busy_) {
+        Cycle(n);
+        return;
+      }
+      memo = busy_;
+      Ref out = Offer(n);
+      if (failed_) {
+        memo = nullptr;
+        return;
+      }
+      if (out != nullptr) {
+        Become(n, nullptr);
+        scratch_.frames.push_back(
+            {.key = n, .cur = out, .memo = &memo, .rule = scope_.fired, .stage = Frame::kResult});
+        return;
+      }
+      n->final_marks |= final_bit_;
+      known = memo = n;
+    }
+    if (known != nullptr) {
+      Finish(known);
+    } else {
+      Become(n, nullptr);
     }
   }
 
@@ -175,13 +215,13 @@ class Run {
     }
     // Its tree is in normal form now: an ordinary node.
     f.stage = Frame::kSources;
+    f.has_values = false;
     f.next = 0;
   }
 
   // A rule replaced what the frame on top is about by `n`.
   void Replace(Ref n) {
-    if (scope_.stop) {
-      scope_.stop = false;
+    if (std::exchange(scope_.stop, false)) {
       Finish(n);
     } else {
       Become(n, scope_.fired);
@@ -198,8 +238,9 @@ class Run {
 
   // The frame on top is done.
   void Finish(Ref r) {
-    memo_.Set(scratch_.frames.back().key, r);
+    *scratch_.frames.back().memo = r;
     scratch_.frames.pop_back();
+    arrived_ = r;
   }
 
   // The replacement of `n`; null if no rule fires or there is an error.
@@ -207,6 +248,7 @@ class Run {
     ++offered_;
     Ref out = pass_.trace == nullptr ? TryFast(n) : TryTraced(n);
     if (__builtin_expect(!scope_.error.ok(), 0)) {
+      failed_ = true;
       error_ = absl::Status(
           scope_.error.code(),
           absl::StrCat(scope_.error.message(), ", in pass \"", std::string(pass_.name), "\""));
@@ -246,6 +288,7 @@ class Run {
   bool Spend(const RuleInfo* rule) {
     recent_.Add(rule);
     if (++replacements_ <= max_hits_) return true;
+    failed_ = true;
     error_ = absl::InternalError(absl::StrCat(
         "pass \"", std::string(pass_.name), "\" made ", replacements_,
         " replacements without end; the last were by: ", internal::Describe(recent_.Get())));
@@ -254,6 +297,7 @@ class Run {
 
   // `n` would have to be finished before it can be finished.
   void Cycle(Ref n) {
+    failed_ = true;
     std::vector<const RuleInfo*> rules;
     for (size_t i = scratch_.frames.size(); i-- > 0;) {
       const Frame& f = scratch_.frames[i];
@@ -277,6 +321,8 @@ class Run {
   int64_t offered_ = 0, hits_ = 0, replacements_ = 0;
   Scope scope_;
   internal::RecentRules recent_;
+  Ref arrived_ = nullptr;  // The result of the frame that was last on top, if that was just now.
+  bool failed_ = false;
   absl::Status error_;
 };
 

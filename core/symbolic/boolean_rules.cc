@@ -8,11 +8,19 @@ namespace {
 using namespace rewrite;  // NOLINT(google-build-using-namespace): rules are written in its words.
 using namespace rewrite::alphabet;
 
+// clang-format off
 constexpr auto kBoolean = rules(
-    rule(p & (p != true), false), rule(p | (p != true), true), rule((p & q) & p, p& q),
-    rule((p | q) | p, p | q), rule((p & q) | p, p), rule((p | q) & p, p),
-    rule((p & q) & (p != true), false), rule((p | q) | (p != true), true),
-    rule((p != true) & (q != true), (p | q) != true), rule((p != true) != (q != true), p != q));
+    rule(p & (p != true), false),
+    rule(p | (p != true), true),
+    rule((p & q) & p, p & q),
+    rule((p | q) | p, p | q),
+    rule((p & q) | p, p),
+    rule((p | q) & p, p),
+    rule((p & q) & (p != true), false),
+    rule((p | q) | (p != true), true),
+    rule((p != true) & (q != true), (p | q) != true),
+    rule((p != true) != (q != true), p != q));
+// clang-format on
 
 }  // namespace
 

@@ -52,14 +52,21 @@ Ref IntoConstantBranches(Graph& g, const Match& m) {
   return g.Where(select->src(0), g.Cast(select->src(1), d), g.Cast(select->src(2), d));
 }
 
-constexpr auto kCasts =
-    rules(rule(cast(x), DropSameCast), rule(bitcast(x), DropSameCast),
-          rule(bitcast(bitcast(x)),
-               [](Graph& g, const Match& m) -> Ref {
-                 return g.Make(Op::kBitcast, m.root()->dtype, {m[x]});
-               }),
-          rule(cast(cast(x)), SkipLosslessCast), rule(cast(cast(x)), SkipWideningCast),
-          rule(cast(where(p, x, y)), IntoConstantBranches).grows("both branches fold"));
+// Through an integer all bits come back; through bool only truth, and through a float NaN without its payload.
+Ref SkipBitcast(Graph& g, const Match& m) {
+  if (!dtype::IsFixedWidthInteger(m.root()->src(0)->dtype)) return nullptr;
+  return g.Make(Op::kBitcast, m.root()->dtype, {m[x]});
+}
+
+// clang-format off
+constexpr auto kCasts = rules(
+    rule(cast(x), DropSameCast),
+    rule(bitcast(x), DropSameCast),
+    rule(bitcast(bitcast(x)), SkipBitcast),
+    rule(cast(cast(x)), SkipLosslessCast),
+    rule(cast(cast(x)), SkipWideningCast),
+    rule(cast(where(p, x, y)), IntoConstantBranches).grows("both branches fold"));
+// clang-format on
 
 // Arithmetic on widened operands whose result fits the narrow type is done there.
 Ref Narrow(Graph& g, const Match& m) {

@@ -42,7 +42,8 @@ void SortAndMerge(Graph& g, Op op, std::vector<Ref>& operands) {
       const bool folds = (a->src(1)->IsConst() && b->src(1)->IsConst()) ||
                          (a->src(2)->IsConst() && b->src(2)->IsConst());
       if (!folds) continue;
-      a = g.Where(a->src(0), g.Binary(op, a->src(1), b->src(1)), g.Binary(op, a->src(2), b->src(2)));
+      a = g.Where(a->src(0), g.Binary(op, a->src(1), b->src(1)),
+                  g.Binary(op, a->src(2), b->src(2)));
       operands.erase(operands.begin() + static_cast<ptrdiff_t>(j));
       merged = true;
     }

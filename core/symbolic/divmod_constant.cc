@@ -236,7 +236,8 @@ Ref NestByFactor(const Division& d, Int128 c) {
     const Division rest{d.g, d.n, s.rest, BoundsOf(d.g, s.rest)};
     Ref quotient = FoldTwoValues(rest, factor);
     if (quotient == nullptr) quotient = FoldCongruence(rest, factor);
-    const std::optional<Affine> folded = quotient != nullptr ? AffineOf(d.g, quotient) : std::nullopt;
+    const std::optional<Affine> folded =
+        quotient != nullptr ? AffineOf(d.g, quotient) : std::nullopt;
     if (!folded) continue;
     return Assemble(d, {}, Combine(s.quotient, 1, *folded, 1), c / factor);
   }

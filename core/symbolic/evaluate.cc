@@ -1,6 +1,7 @@
 #include "core/symbolic/evaluate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -22,7 +23,11 @@ std::string Text(Scalar v, DType d) { return RenderScalar(v, d); }
 
 // Whether lo <= v <= hi. NaN is within no bounds.
 bool IsWithin(Scalar v, Scalar lo, Scalar hi, DType d) {
-  if (dtype::IsFloat(d)) return lo.AsFloat() <= v.AsFloat() && v.AsFloat() <= hi.AsFloat();
+  if (dtype::IsFloat(d)) {
+    // What is not bounded on both sides may be NaN: see FloatBounds.
+    if (std::isnan(v.AsFloat())) return std::isinf(lo.AsFloat()) || std::isinf(hi.AsFloat());
+    return lo.AsFloat() <= v.AsFloat() && v.AsFloat() <= hi.AsFloat();
+  }
   return lo.AsWide(d) <= v.AsWide(d) && v.AsWide(d) <= hi.AsWide(d);
 }
 

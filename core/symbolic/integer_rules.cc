@@ -22,12 +22,16 @@ Ref InOrder(Graph& g, const Match& m) {
                                                      : nullptr;
 }
 
-constexpr auto kIntegers = rules(rule(any_of<Op::kAdd, Op::kMul, Op::kMax>(x, y), NormalForm),
-                                 rule(any_of<Op::kIDiv, Op::kMod>(x, y), Quotient),
-                                 rule(any_of<Op::kCmpLt, Op::kCmpNe>(x, y), Comparison));
+// clang-format off
+constexpr auto kIntegers = rules(
+    rule(any_of<Op::kAdd, Op::kMul, Op::kMax>(x, y), NormalForm),
+    rule(any_of<Op::kIDiv, Op::kMod>(x, y), Quotient).grows("signs move out of quotients"),
+    rule(any_of<Op::kCmpLt, Op::kCmpNe>(x, y), Comparison));
 
-constexpr auto kOrder =
-    rules(rule(any_of<Op::kAnd, Op::kOr>(p, q), NormalForm), rule(op<Op::kXor>(x, y), InOrder));
+constexpr auto kOrder = rules(
+    rule(any_of<Op::kAnd, Op::kOr>(p, q), NormalForm),
+    rule(x ^ y, InOrder));
+// clang-format on
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+
 #include "core/symbolic/order.h"
 #include "core/symbolic/sum.h"
 #include "core/uop/interval.h"
@@ -118,7 +119,8 @@ std::optional<Knowledge> KnowledgeOf(Graph& g, Ref condition) {
   for (size_t i = 1; i < clauses.size(); ++i) conjunction = g.And(conjunction, clauses[i]);
   std::optional<std::vector<BoundedNode>> bounds = BoundsGiven(g, conjunction);
   if (!bounds) return std::nullopt;
-  std::sort(bounds->begin(), bounds->end(), [](const BoundedNode& a, const BoundedNode& b) { return Compare(a.node, b.node) < 0; });
+  std::sort(bounds->begin(), bounds->end(),
+            [](const BoundedNode& a, const BoundedNode& b) { return Compare(a.node, b.node) < 0; });
 
   Knowledge known;
   absl::flat_hash_map<Ref, bool> values;
@@ -140,14 +142,17 @@ std::optional<Knowledge> KnowledgeOf(Graph& g, Ref condition) {
       return std::nullopt;
     }
   }
-  std::stable_sort(known.sums.begin(), known.sums.end(), [](const KnownSum& a, const KnownSum& b) { return a.sum.terms.size() > b.sum.terms.size(); });
+  std::stable_sort(known.sums.begin(), known.sums.end(), [](const KnownSum& a, const KnownSum& b) {
+    return a.sum.terms.size() > b.sum.terms.size();
+  });
   for (const KnownSum& s : known.sums) {
     if (!TightenTerms(g, s, known)) return std::nullopt;
   }
   return known;
 }
 
-StandIns::StandIns(Graph& g, const Knowledge& known, Ref n) : g_(g), known_(known), prefix_("given#") {
+StandIns::StandIns(Graph& g, const Knowledge& known, Ref n)
+    : g_(g), known_(known), prefix_("given#") {
   // Variables are the same if their names are: none of `n` may begin like ours.
   uop::Visit(n, [this](Ref m) {
     if (m->op != Op::kVariable) return true;
@@ -160,7 +165,9 @@ StandIns::StandIns(Graph& g, const Knowledge& known, Ref n) : g_(g), known_(know
 Ref StandIns::Make(const Affine& what, DType d, const Bounds& b) {
   if (!IsFinite(b) || !FitsInt64(b.lo) || !FitsInt64(b.hi)) return nullptr;
   if (b.IsPoint()) return IntConst(g_, d, b.lo);
-  Ref v = g_.Variable(d, absl::StrCat(prefix_, made_.size()), Scalar::Int(static_cast<int64_t>(b.lo)), Scalar::Int(static_cast<int64_t>(b.hi)));
+  Ref v =
+      g_.Variable(d, absl::StrCat(prefix_, made_.size()), Scalar::Int(static_cast<int64_t>(b.lo)),
+                  Scalar::Int(static_cast<int64_t>(b.hi)));
   made_index_[v] = made_.size();
   made_.emplace_back(v, what);
   return v;
@@ -206,7 +213,8 @@ void StandIns::Match(const KnownSum& known, DType d, Affine& a) {
   Ref v = Make(what, d, b);
   if (v == nullptr) return;
   a = Combine(a, 1, what, -times);
-  a = v->IsConst() ? Combine(a, 1, Affine{{}, b.lo}, times) : Combine(a, 1, Affine{{{v, 1}}, 0}, times);
+  a = v->IsConst() ? Combine(a, 1, Affine{{}, b.lo}, times)
+                   : Combine(a, 1, Affine{{{v, 1}}, 0}, times);
 }
 
 std::optional<Affine> StandIns::WithKnownSums(Ref n) {
@@ -283,7 +291,8 @@ Ref StandIns::Rebuild(Ref root, absl::flat_hash_map<Ref, Ref> replace, View view
 Ref StandIns::Substitute(Ref n) {
   absl::flat_hash_map<Ref, Ref> replace;
   for (const BoundedNode& b : known_.nodes) {
-    if (Ref v = Make(Affine{{{b.node, 1}}, 0}, b.node->dtype, b.bounds); v != nullptr) replace[b.node] = v;
+    if (Ref v = Make(Affine{{{b.node, 1}}, 0}, b.node->dtype, b.bounds); v != nullptr)
+      replace[b.node] = v;
   }
   for (const auto& [condition, value] : known_.conditions) replace[condition] = g_.Bool(value);
   return Rebuild(n, std::move(replace), [this](Ref m) { return WithKnownSums(m); });

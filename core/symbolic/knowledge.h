@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+
 #include "core/symbolic/affine.h"
 #include "core/symbolic/condition_bounds.h"
 
@@ -64,7 +65,7 @@ class StandIns {
   Graph& g_;
   const Knowledge& known_;
   std::string prefix_;
-  std::vector<std::pair<Ref, Affine>> made_;    // Stand-ins and what they stand for.
+  std::vector<std::pair<Ref, Affine>> made_;  // Stand-ins and what they stand for.
   absl::flat_hash_map<Ref, size_t> made_index_;
 };
 

@@ -47,9 +47,12 @@ Ref DropDeadStores(Graph& g, const Match& m) {
   return live.size() == m.root()->num_src ? nullptr : g.WithSources(m.root(), live);
 }
 
-constexpr auto kMemory = rules(rule(op<Op::kIndex>(x, y, p), SimplifyUnderGate),
-                               rule(op<Op::kLoad>(op<Op::kIndex>(x, y, false), rest), LoadGatedOff),
-                               rule(op<Op::kSink>(rest), DropDeadStores));
+// clang-format off
+constexpr auto kMemory = rules(
+    rule(op<Op::kIndex>(x, y, p), SimplifyUnderGate).grows("the index comes in normal form"),
+    rule(op<Op::kLoad>(op<Op::kIndex>(x, y, false), rest), LoadGatedOff),
+    rule(op<Op::kSink>(rest), DropDeadStores));
+// clang-format on
 
 }  // namespace
 

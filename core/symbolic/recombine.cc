@@ -187,7 +187,8 @@ bool Recombine(Graph& g, DType d, SumParts& sum) {
   const bool has_wholes = remainders > 0 && quotients + products + remainders > 1;
   if (!has_wholes && quotients == 0 && selects < 2) return false;
   // Which terms find each other must not depend on the order in which nodes were made.
-  std::sort(sum.terms.begin(), sum.terms.end(), [](const Term& a, const Term& b) { return Compare(a.base, b.base) < 0; });
+  std::sort(sum.terms.begin(), sum.terms.end(),
+            [](const Term& a, const Term& b) { return Compare(a.base, b.base) < 0; });
   if (has_wholes && RecombineRemainders(g, d, sum)) return true;
   if (quotients > 0 && RecombineUnrolled(g, d, sum)) return true;
   return selects > 1 && RecombineSelects(g, d, sum);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+
 #include "core/dtype/status.h"
 #include "core/symbolic/knowledge.h"
 #include "core/symbolic/nary.h"
@@ -35,6 +36,18 @@ Cost CostOf(Ref n) {
   return c;
 }
 
+// Divisions whose divisor is not known to differ from 0. Where the condition does not hold, the expression may still be
+// computed: it must not come to divide by zero there.
+int64_t OpenDivisions(Graph& g, Ref n) {
+  int64_t count = 0;
+  uop::Visit(n, [&](Ref m) {
+    const bool divides = m->op == Op::kIDiv || m->op == Op::kMod;
+    count += divides && SafeBoundsOf(g, m->src(1)).Contains(Int128{0});
+    return true;
+  });
+  return count;
+}
+
 // `n` as far as bounds simplify it. NOTE: not Effort::kFull, which comes here: nesting would be as deep as the graph.
 absl::StatusOr<Ref> ByBounds(Graph& g, Ref n) { return Simplify(g, n, Effort::kSymbolic); }
 
@@ -55,8 +68,10 @@ Cases CasesOf(Graph& g, const Knowledge& known) {
   Cases cases{{known}};
   cases.known[0].sums.clear();
   for (const KnownSum& s : known.sums) {
-    const bool is_positive = std::all_of(s.sum.terms.begin(), s.sum.terms.end(), [](const Term& t) { return t.coef > 0; });
-    const bool splits = is_positive && s.bounds.lo > BoundsOf(g, s.sum).lo && cases.known.size() * s.sum.terms.size() <= kMaxCases;
+    const bool is_positive = std::all_of(s.sum.terms.begin(), s.sum.terms.end(),
+                                         [](const Term& t) { return t.coef > 0; });
+    const bool splits = is_positive && s.bounds.lo > BoundsOf(g, s.sum).lo &&
+                        cases.known.size() * s.sum.terms.size() <= kMaxCases;
     std::vector<Knowledge> next;
     for (const Knowledge& k : cases.known) {
       for (const Term& t : s.sum.terms) {
@@ -66,7 +81,8 @@ Cases CasesOf(Graph& g, const Knowledge& known) {
           next.push_back(std::move(one));
           break;
         }
-        if (one.Tighten(g, t.base, {SafeBoundsOf(g, t.base).lo + 1, Bounds::kPosInf})) next.push_back(std::move(one));
+        if (one.Tighten(g, t.base, {SafeBoundsOf(g, t.base).lo + 1, Bounds::kPosInf}))
+          next.push_back(std::move(one));
       }
     }
     cases.known = std::move(next);
@@ -94,7 +110,8 @@ absl::StatusOr<Ref> SimplifyKnowing(Graph& g, Ref n, const Knowledge& known) {
     for (auto* apply : {&Apply, &ApplyCases}) {
       KILN_ASSIGN_OR_RETURN(Ref m, (*apply)(g, best, known));
       if (m == best) continue;
-      if (const Cost c = CostOf(m); c < cost) {
+      const Cost c = CostOf(m);
+      if (c < cost && (c.divisions == 0 || OpenDivisions(g, m) <= OpenDivisions(g, n))) {
         best = m;
         cost = c;
       }

@@ -8,13 +8,15 @@
 #include "core/symbolic/order.h"
 #include "core/symbolic/simplify.h"
 #include "core/tensor/index_math.h"
+#include "core/uop/facts.h"
 
 namespace kiln::tensor::internal {
 namespace {
 
 bool Before(Ref a, Ref b) { return symbolic::Compare(a, b) < 0; }
 
-// What is left of a sum without the constant that divides its terms, which goes to `coefficient`; null if there is none.
+// What is left of a sum without the constant that divides its terms, which goes to `coefficient`;
+// null if there is none.
 Ref WithoutFactor(Graph& g, Ref sum, Int128& coefficient) {
   const int64_t factor = symbolic::ConstFactor(sum);
   Ref rest = factor > 1 ? symbolic::Divide(g, sum, factor) : nullptr;
@@ -74,6 +76,14 @@ Ref Factors::Times(Graph& g, Ref x) const {
   KILN_CHECK(FitsInt64(coefficient_));
   for (Ref symbol : symbols_) x = internal::Times(g, x, symbol);
   return internal::Times(g, x, g.Index(static_cast<int64_t>(coefficient_)));
+}
+
+Ref Factors::Divisor(Graph& g) const {
+  Factors positive = *this;
+  for (Ref& symbol : positive.symbols_) {
+    if (VMin(g, symbol) < 1) symbol = g.Max(symbol, g.Index(1));
+  }
+  return positive.Product(g);
 }
 
 Factors operator*(const Factors& a, const Factors& b) {

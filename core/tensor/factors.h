@@ -13,8 +13,8 @@
 
 namespace kiln::tensor::internal {
 
-// coefficient * symbols[0] * symbols[1] ... A value. Equal factors are equal sizes; sizes may be equal
-// without that.
+// coefficient * symbols[0] * symbols[1] ... A value. Equal factors are equal sizes; sizes may be
+// equal without that.
 class Factors {
  public:
   Factors() = default;
@@ -30,6 +30,10 @@ class Factors {
   // As one expression, and times `x`. Pre: the coefficient fits int64.
   Ref Product(Graph& g) const;
   Ref Times(Graph& g, Ref x) const;
+  // The product, but at least 1: what an index may be divided by. Where a symbol is 0 there are no
+  // elements, but there may be padding around them, and indices are computed before they are known
+  // to be valid.
+  Ref Divisor(Graph& g) const;
 
   friend Factors operator*(const Factors& a, const Factors& b);
   friend bool operator==(const Factors&, const Factors&) = default;

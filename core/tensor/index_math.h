@@ -1,5 +1,6 @@
-// Index arithmetic that folds while it builds, so that chains over constant shapes are small before anything is simplified:
-// constants, shifts of shifts, mirrors of mirrors. Exact: a constant that would leave int64 is left unfolded.
+// Index arithmetic that folds while it builds, so that chains over constant shapes are small before
+// anything is simplified: constants, shifts of shifts, mirrors of mirrors. Exact: a constant that
+// would leave int64 is left unfolded.
 #pragma once
 
 #include "absl/types/span.h"

@@ -113,8 +113,8 @@ struct Access {
   Ref valid;
 };
 
-// The row-major position of `index` in a tensor of shape `shape`; what earlier reshapes took apart is put together again.
-// Errors: those of ReshapeBack.
+// The row-major position of `index` in a tensor of shape `shape`; what earlier reshapes took apart
+// is put together again. Errors: those of ReshapeBack.
 absl::StatusOr<Ref> RowMajor(Graph& g, absl::Span<const Ref> shape, absl::Span<const Ref> index);
 
 // The number of elements.

@@ -60,7 +60,7 @@ class DigitMover {
   // not all of it.
   Ref Take(const Factors& size) {
     Source& s = sources_[s_];
-    Ref digit = Remainder(g_, Quotient(g_, s.index, s.taken.Product(g_)), size.Product(g_));
+    Ref digit = Remainder(g_, Quotient(g_, s.index, s.taken.Divisor(g_)), size.Divisor(g_));
     s.taken = s.taken * size;
     s.rest = *s.rest.DividedBy(size);
     return digit;
@@ -69,7 +69,7 @@ class DigitMover {
   // The last digit of the current source: what is left needs no remainder.
   Ref TakeRest() {
     const Source& s = sources_[s_++];
-    return Quotient(g_, s.index, s.taken.Product(g_));
+    return Quotient(g_, s.index, s.taken.Divisor(g_));
   }
 
   void Give(Ref digit, const Factors& size) {
@@ -116,8 +116,8 @@ class DigitMover {
     Factors below;
     for (size_t end = t_ + extent.targets; t_ < end;) {
       const Factors size = targets_[t_].rest;
-      Ref digit = Quotient(g_, position, below.Product(g_));
-      if (t_ + 1 < end) digit = Remainder(g_, digit, size.Product(g_));
+      Ref digit = Quotient(g_, position, below.Divisor(g_));
+      if (t_ + 1 < end) digit = Remainder(g_, digit, size.Divisor(g_));
       below = below * size;
       Give(digit, size);
     }
@@ -172,8 +172,8 @@ absl::StatusOr<Digit> DigitOf(Graph& g, Ref n) {
   return digit;
 }
 
-// The one axis that two neighbours are the digits of, if they are: an earlier reshape took it apart.
-// Putting it together here saves the simplifier from finding the pair again in a sum.
+// The one axis that two neighbours are the digits of, if they are: an earlier reshape took it
+// apart. Putting it together here saves the simplifier from finding the pair again in a sum.
 absl::StatusOr<std::optional<Source>> Rejoined(Graph& g, const Source& inner, const Source& outer) {
   const bool may_be =
       inner.index->Is(Op::kMod) && (outer.index->Is(Op::kMod) || outer.index->Is(Op::kIDiv));
@@ -184,7 +184,7 @@ absl::StatusOr<std::optional<Source>> Rejoined(Graph& g, const Source& inner, co
   if (high.below != low.below * inner.rest) return std::nullopt;
   if (high.size.has_value() && *high.size != outer.rest) return std::nullopt;
   Source joined{low.rest, inner.rest * outer.rest, {}};
-  if (high.size.has_value()) joined.index = Remainder(g, joined.index, joined.rest.Product(g));
+  if (high.size.has_value()) joined.index = Remainder(g, joined.index, joined.rest.Divisor(g));
   return joined;
 }
 

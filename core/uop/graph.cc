@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "absl/numeric/bits.h"
+
 #include "core/dtype/cast.h"
 #include "core/dtype/check.h"
 #include "core/uop/facts.h"
@@ -12,12 +14,14 @@ namespace {
 
 constexpr size_t kInitialSlots = 512;
 
+// A multiplication for each part, and one good mix at the end: this is on the way to every node.
 uint32_t IdentityHash(Op op, DType dtype, uint8_t tag, Arg arg, absl::Span<const Ref> src) {
-  uint64_t h = Mix(arg.bits() ^ (uint64_t{static_cast<uint8_t>(op)} << 56 |
-                                 uint64_t{static_cast<uint8_t>(dtype)} << 48 | uint64_t{tag} << 40 |
-                                 src.size()));
-  for (Ref s : src) h = Mix(h ^ s->id);
-  return static_cast<uint32_t>(h);
+  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+  uint64_t h = (uint64_t{static_cast<uint8_t>(op)} << 56 |
+                uint64_t{static_cast<uint8_t>(dtype)} << 48 | uint64_t{tag} << 40 | src.size());
+  h = (h ^ arg.bits()) * kOdd;
+  for (Ref s : src) h = (absl::rotl(h, 23) ^ s->id) * kOdd;
+  return static_cast<uint32_t>(Mix(h));
 }
 
 bool SameSources(Ref n, absl::Span<const Ref> src) {

@@ -100,9 +100,12 @@ void BM_SimplifySum(benchmark::State& state) {
     state.ResumeTiming();
   }
   state.counters["ns_per_term"] = benchmark::Counter(
-      static_cast<double>(state.range(0)), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+      static_cast<double>(state.range(0)),
+      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(BM_SimplifySum)->ArgNames({"terms", "shape"})->ArgsProduct({{10, 100, 1000, 5000}, {0, 1, 2}});
+BENCHMARK(BM_SimplifySum)
+    ->ArgNames({"terms", "shape"})
+    ->ArgsProduct({{10, 100, 1000, 5000}, {0, 1, 2}});
 
 // A product of n sums of two variables each: the factors of a long product are n-ary as well.
 void BM_SimplifyProduct(benchmark::State& state) {
@@ -115,7 +118,8 @@ void BM_SimplifyProduct(benchmark::State& state) {
     benchmark::DoNotOptimize(Simplify(g, product));
   }
   state.counters["ns_per_operand"] = benchmark::Counter(
-      static_cast<double>(state.range(0)), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+      static_cast<double>(state.range(0)),
+      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(BM_SimplifyProduct)->Arg(10)->Arg(100)->Arg(1000)->Arg(5000);
 
@@ -131,8 +135,9 @@ Ref MakeIndexGraph(Graph& g, int64_t nodes) {
   while (parts.size() > 1) {
     std::vector<Ref> next;
     for (size_t i = 0; i < parts.size(); i += 1000) {
-      next.push_back(g.Make(Op::kStack, DType::kBool,
-                            absl::MakeConstSpan(parts).subspan(i, std::min<size_t>(1000, parts.size() - i))));
+      next.push_back(
+          g.Make(Op::kStack, DType::kBool,
+                 absl::MakeConstSpan(parts).subspan(i, std::min<size_t>(1000, parts.size() - i))));
     }
     parts = std::move(next);
   }
@@ -158,7 +163,12 @@ void BM_SimplifyGraph(benchmark::State& state) {
   state.counters["ns_per_offer"] = benchmark::Counter(offered, rate);
   state.counters["ns_per_node"] = benchmark::Counter(static_cast<double>(nodes), rate);
 }
-BENCHMARK(BM_SimplifyGraph)->Arg(1'000)->Arg(10'000)->Arg(100'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_SimplifyGraph)
+    ->Arg(1'000)
+    ->Arg(10'000)
+    ->Arg(100'000)
+    ->Arg(1'000'000)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace kiln::symbolic

@@ -35,8 +35,8 @@ absl::StatusOr<Ref> SourceAt(Ref n, const Json& index) {
 template <typename Predicate>
 absl::Status CheckCount(Ref root, const Json& want, absl::string_view what, Predicate is) {
   KILN_ASSIGN_OR_RETURN(const int64_t count, ParseInt64(want));
-  std::set<int64_t> got;  // Both ways to count constant vectors are right.
-  for (ConstantLanes lanes : {ConstantLanes::kNodes, ConstantLanes::kPart}) {
+  std::set<int64_t> got;  // Both ways to count the lanes of vectors are right.
+  for (Lanes lanes : {Lanes::kNodes, Lanes::kPart}) {
     const std::vector<Ref> nodes = NodesBelow(root, lanes);
     got.insert(std::count_if(nodes.begin(), nodes.end(), is));
   }
@@ -45,7 +45,7 @@ absl::Status CheckCount(Ref root, const Json& want, absl::string_view what, Pred
 }
 
 bool Contains(Ref root, absl::string_view op) {
-  const std::vector<Ref> nodes = NodesBelow(root, ConstantLanes::kNodes);
+  const std::vector<Ref> nodes = NodesBelow(root, Lanes::kNodes);
   return std::any_of(nodes.begin(), nodes.end(), [&](Ref n) { return IsCalled(n, op); });
 }
 
@@ -166,7 +166,7 @@ class Checker {
     if (!fact.is_array()) return Bad("not a list");
     for (const Json& facts : fact) {
       const std::string& op = facts.at("op").get_ref<const std::string&>();
-      std::vector<Ref> nodes = NodesBelow(root, ConstantLanes::kNodes);
+      std::vector<Ref> nodes = NodesBelow(root, Lanes::kNodes);
       std::erase_if(nodes, [&](Ref n) { return !IsCalled(n, op); });
       KILN_RETURN_IF_ERROR(CheckEvery(facts, nodes));
     }

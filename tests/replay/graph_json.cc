@@ -136,6 +136,7 @@ absl::StatusOr<Ref> NodeBuilder::Lanes() {
     }
   }
   if (dtype_.is_pointer || dtype_.scalar == DType::kVoid) return Bad("not of a value dtype");
+  if (src_.size() == 1 && src_dtypes_[0] == dtype_) return src_[0];
   if (lanes.size() != static_cast<size_t>(dtype_.lanes)) {
     return Bad(absl::StrCat("has ", lanes.size(), " lanes"));
   }

@@ -1,7 +1,9 @@
 #include "tests/replay/graph_view.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -25,6 +27,36 @@ bool TakesLanesOfOne(Ref n) {
   return std::all_of(n->src().begin(), n->src().end(), [&](Ref s) {
     return s->Is(Op::kUnstack) && n->src(0)->Is(Op::kUnstack) && s->src(0) == n->src(0)->src(0);
   });
+}
+
+// How far `b` is beyond `a`, as graph_json.cc writes the elements of a vector load: constants, or a
+// base and a base plus a constant. Null if it does not show.
+std::optional<Int128> Distance(Ref a, Ref b) {
+  const auto split = [](Ref n) -> std::pair<Ref, Int128> {
+    if (IsIntConst(n)) return {nullptr, n->arg.scalar().AsWide(n->dtype)};
+    if (!n->Is(Op::kAdd) || !IsIntConst(n->src(1))) return {n, 0};
+    return {n->src(0), n->src(1)->arg.scalar().AsWide(n->dtype)};
+  };
+  const auto [base_a, offset_a] = split(a);
+  const auto [base_b, offset_b] = split(b);
+  if (base_a != base_b) return std::nullopt;
+  return offset_b - offset_a;
+}
+
+// Whether a STACK holds loads of consecutive elements: a vector load.
+bool LoadsConsecutive(Ref n) {
+  Ref first = n->src(0);
+  if (!first->Is(Op::kLoad) || !first->src(0)->Is(Op::kIndex)) return false;
+  for (int i = 1; i < n->num_src; ++i) {
+    Ref load = n->src(i);
+    if (!load->Is(Op::kLoad) || load->num_src != first->num_src) return false;
+    Ref place = load->src(0), first_place = first->src(0);
+    if (!place->Is(Op::kIndex) || place->num_src != first_place->num_src) return false;
+    if (place->src(0) != first_place->src(0)) return false;
+    if (place->num_src == 3 && place->src(2) != first_place->src(2)) return false;
+    if (Distance(first_place->src(1), place->src(1)) != i) return false;
+  }
+  return true;
 }
 
 // The name of an op that has but one. Empty for ops that the fixtures do not know.
@@ -107,7 +139,8 @@ bool IsCalled(Ref n, absl::string_view fixture_op) {
   if (!n->Is(Op::kStack)) return !fixture_op.empty() && OnlyName(n) == fixture_op;
   return fixture_op == "VECTORIZE" || (fixture_op == "VCONST" && AreAllConst(n)) ||
          (fixture_op == "CONST" && AreAllConst(n) && AreAllEqual(n)) ||
-         (fixture_op == "GEP" && TakesLanesOfOne(n));
+         (fixture_op == "GEP" && TakesLanesOfOne(n)) ||
+         (fixture_op == "LOAD" && LoadsConsecutive(n));
 }
 
 absl::StatusOr<FixtureDType> FixtureDTypeOf(Graph& g, Ref n) {
@@ -156,13 +189,16 @@ std::vector<Ref> FixtureSources(Ref n) {
   return src;
 }
 
-std::vector<Ref> NodesBelow(Ref root, ConstantLanes lanes) {
+std::vector<Ref> NodesBelow(Ref root, Lanes lanes) {
   std::vector<Ref> found = {root};
   uop::NodeMap<bool> seen;
   seen[root] = true;
   for (size_t i = 0; i < found.size(); ++i) {
     Ref n = found[i];
-    if (lanes == ConstantLanes::kPart && n->Is(Op::kStack) && AreAllConst(n)) continue;
+    if (lanes == Lanes::kPart && n->Is(Op::kStack)) {
+      if (AreAllConst(n)) continue;
+      if (LoadsConsecutive(n)) n = n->src(0);
+    }
     for (Ref s : FixtureSources(n)) {
       if (seen[s]) continue;
       seen[s] = true;

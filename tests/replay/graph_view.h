@@ -14,7 +14,8 @@
 namespace kiln::replay {
 
 // Whether the fixtures could call the op of `n` so. A STACK is a VECTORIZE; if its sources are
-// constants a VCONST too, and if they are equal a CONST; if they are UNSTACKs of one node a GEP.
+// constants a VCONST too, and if they are equal a CONST; if they are UNSTACKs of one node a GEP, and
+// if they load consecutive elements a LOAD.
 bool IsCalled(Ref n, absl::string_view fixture_op);
 
 // InvalidArgument if the sources' shapes do not fit.
@@ -26,10 +27,10 @@ bool HasArg(Ref n, const Json& arg);
 // The sources of `n` less what graph_json.h adds: the value of an ungated load.
 std::vector<Ref> FixtureSources(Ref n);
 
-// The nodes below `root`, itself included. The lanes of a constant vector count as nodes of their
-// own (VECTORIZE) or as part of it (VCONST).
-enum class ConstantLanes { kNodes, kPart };
-std::vector<Ref> NodesBelow(Ref root, ConstantLanes lanes);
+// The nodes below `root`, itself included. The lanes of a vector that is constant or loaded count as
+// nodes of their own (VECTORIZE) or as part of it (VCONST, LOAD).
+enum class Lanes { kNodes, kPart };
+std::vector<Ref> NodesBelow(Ref root, Lanes lanes);
 
 // Values by name from a JSON object, read as the dtypes of the variables and launch indices of that
 // name among `nodes`; a name that none has counts as index.

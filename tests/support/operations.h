@@ -7,9 +7,9 @@
 
 namespace kiln::support {
 
-// The operations of an expression as it is written out, so that it does not matter what is shared. Sums and products with a
-// constant don't count: x + x -> x*2, (x + y)*c -> x*c + y*c, x / -c -> (x / c)*-1 and (x + 5) / 2 -> (x + 1) / 2 + 2 are normal
-// forms with more of these.
+// The operations of an expression as it is written out, so that it does not matter what is shared.
+// Sums and products with a constant don't count: x + x -> x*2, (x + y)*c -> x*c + y*c, x / -c -> (x
+// / c)*-1 and (x + 5) / 2 -> (x + 1) / 2 + 2 are normal forms with more of these.
 inline double Operations(Ref root) {
   std::unordered_map<Ref, double> operations;
   for (Ref n : uop::Toposort(root)) {

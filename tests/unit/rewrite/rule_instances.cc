@@ -164,8 +164,15 @@ Ref RandomSource::Expression(Graph& g, DType d) {
   }
 }
 
+// A value of which nothing is known, NaN included.
+Ref RandomSource::Load(Graph& g, DType d) {
+  Ref param = g.Param(d, "m", 100 + static_cast<int>(d), 4, AddressSpace::kGlobal);
+  return g.Make(Op::kLoad, d, {g.Make(Op::kIndex, d, {param, g.Index(Pick(4))})});
+}
+
 Ref RandomSource::Leaf(Graph& g, DType d) {
   if (Chance(1, 8)) return Constant(g, d);
+  if (d != DType::kIndex && Chance(1, 4)) return Load(g, d);
   return Chance(1, 2) ? Variable(g, d) : Expression(g, d);
 }
 
@@ -173,7 +180,10 @@ Ref RandomSource::Leaf(Graph& g, DType d) {
 
 Scalar RandomScalar(support::Random& random, DType d, Scalar lo, Scalar hi) {
   if (dtype::IsFloat(d)) {
-    if (std::isinf(lo.AsFloat())) return RandomFloat(random, d);
+    if (std::isinf(lo.AsFloat())) {
+      const Scalar v = RandomFloat(random, d);
+      return std::isnan(v.AsFloat()) ? lo : v;  // No variable is NaN; a load may be.
+    }
     const double part = static_cast<double>(random.Uniform(0, 16)) / 16;
     return Scalar::Float(
         dtype::RoundToFloat(lo.AsFloat() + part * (hi.AsFloat() - lo.AsFloat()), d));
@@ -190,8 +200,8 @@ Scalar RandomScalar(support::Random& random, DType d, Scalar lo, Scalar hi) {
       v = std::clamp<Int128>(random.Uniform(-3, 3), from, to);
       break;
     default:
-      v = from + static_cast<Int128>(static_cast<unsigned __int128>(random.Next()) %
-                                     static_cast<unsigned __int128>(to - from + 1));
+      v = from + static_cast<Int128>(static_cast<UInt128>(random.Next()) %
+                                     static_cast<UInt128>(to - from + 1));
   }
   return IntegerScalar(d, v);
 }

@@ -32,6 +32,7 @@ class RandomSource final : public InstanceSource {
   Ref IntegerVariable(Graph& g, DType d);
   Ref IndexExpression(Graph& g);
   Ref Expression(Graph& g, DType d);
+  Ref Load(Graph& g, DType d);
 
   support::Random random_;
   const Domain domain_;

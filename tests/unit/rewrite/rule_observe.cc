@@ -122,4 +122,16 @@ bool DividesByZero(Graph& g, Ref root, const symbolic::Bindings& bindings) {
   return false;
 }
 
+bool SeesNanPayload(Graph& g, Ref root, const symbolic::Bindings& bindings) {
+  const auto is_nan = [&](Ref n) {
+    if (!dtype::IsFloat(n->dtype)) return false;
+    const auto v = symbolic::Evaluate(g, n, bindings);
+    return v.ok() && std::isnan(v->AsFloat());
+  };
+  for (Ref n : uop::Toposort(root)) {
+    if (n->op == Op::kBitcast && (is_nan(n) || is_nan(n->src(0)))) return true;
+  }
+  return false;
+}
+
 }  // namespace kiln::rewrite

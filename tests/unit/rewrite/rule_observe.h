@@ -22,7 +22,10 @@ absl::StatusOr<std::vector<Scalar>> Observe(Graph& g, Ref root, const symbolic::
 // nothing can be said.
 double RoundingOf(Graph& g, Ref root, const symbolic::Bindings& bindings);
 
-// Whether an integer is divided by zero below `root`, or wraps.
+// Whether an integer is divided by zero below `root`.
 bool DividesByZero(Graph& g, Ref root, const symbolic::Bindings& bindings);
+
+// Whether bits that mean NaN are read as a float or the other way round below `root`: which NaN, rules may change.
+bool SeesNanPayload(Graph& g, Ref root, const symbolic::Bindings& bindings);
 
 }  // namespace kiln::rewrite

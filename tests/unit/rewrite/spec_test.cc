@@ -78,16 +78,13 @@ TEST(Verify, ChecksDTypeOfEffectsAndValues) {
 TEST(Verify, ChecksArgs) {
   Graph g;
   const Ref bad_bool = g.Const(DType::kBool, Scalar::Int(2));
-  EXPECT_THAT(Verify(g, bad_bool, kKernelSpec).ToString(),
-              HasSubstr("its arg is none of const"));
+  EXPECT_THAT(Verify(g, bad_bool, kKernelSpec).ToString(), HasSubstr("its arg is none of const"));
   const Ref bad_range = g.Make(Op::kRange, DType::kIndex, {g.Index(4)}, Arg::FromBits(99));
-  EXPECT_THAT(Verify(g, bad_range, kKernelSpec).ToString(),
-              HasSubstr("its arg is none of range"));
+  EXPECT_THAT(Verify(g, bad_range, kKernelSpec).ToString(), HasSubstr("its arg is none of range"));
   const Ref bad_add = g.Make(Op::kNeg, DType::kIndex, {g.Index(4)}, Arg::Int(1));
   EXPECT_THAT(Verify(g, bad_add, kKernelSpec).ToString(), HasSubstr("its arg is none of neg"));
   const Ref bad_param = g.Make(Op::kParam, DType::kInt8, {}, g.PayloadArg("p", {0, 8}));
-  EXPECT_THAT(Verify(g, bad_param, kKernelSpec).ToString(),
-              HasSubstr("its arg is none of param"));
+  EXPECT_THAT(Verify(g, bad_param, kKernelSpec).ToString(), HasSubstr("its arg is none of param"));
 }
 
 TEST(Verify, DeepAndSharedGraphsAreLinear) {

@@ -181,7 +181,8 @@ Problem GivenChanges(Graph& g, Ref root, uint64_t seed) {
   return ValuesDiffer(g, root, *simplified, condition, seed);
 }
 
-// Kernels compute an index before they look at its gate: no division by 0 may come in, not even where the condition is false.
+// Kernels compute an index before they look at its gate: no division by 0 may come in, not even
+// where the condition is false.
 Problem GivenDividesByZero(Graph& g, Ref root, uint64_t seed) {
   if (!root->Is(Op::kWhere)) return std::nullopt;
   Ref x = root->src(1);

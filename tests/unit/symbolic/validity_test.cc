@@ -49,7 +49,8 @@ TEST(SimplifyGiven, UsesMultiplesThatDiffer) {
 
 TEST(SimplifyGiven, TriesTheCasesOfASum) {
   EXPECT_EQ(Given("(c[0,31] + d[0,2] < 1) != true, (c + (d + 7)/8 + 31) / 32"), "1");
-  EXPECT_EQ(Given("(a[0,3] + b[0,3] < 1) != true, (a*2 + b*2 + 1) / 3"), "(((a*2)+(b*2)+1)//3)") << "not equal in all";
+  EXPECT_EQ(Given("(a[0,3] + b[0,3] < 1) != true, (a*2 + b*2 + 1) / 3"), "((((a*2)+(b*2))+1)//3)")
+      << "not equal in all";
 }
 
 TEST(SimplifyGiven, ReadsNegatedDisjunctions) {
@@ -61,9 +62,7 @@ TEST(SimplifyGiven, PutsKnownConditionsIn) {
   EXPECT_EQ(Given("(a[0,3] < b[0,3]) != true, where(a < b, c[0,9], d[0,9])"), "d");
 }
 
-TEST(SimplifyGiven, SaysWhatNeverHolds) {
-  EXPECT_EQ(Given("(a[0,9] < 3) & (5 < a), a"), "never");
-}
+TEST(SimplifyGiven, SaysWhatNeverHolds) { EXPECT_EQ(Given("(a[0,9] < 3) & (5 < a), a"), "never"); }
 
 TEST(SimplifyGiven, ReturnsTheSameNodeIfNothingHelps) {
   Graph g;
@@ -79,11 +78,14 @@ TEST(SimplifyConjunction, DropsWhatFollows) {
 }
 
 TEST(SimplifyConjunction, FindsContradictionsInAnyOrder) {
-  std::vector<std::string> clauses = {"((g0 + 11) % 14 < 11)", "((g1 + r0*13 + (g0 + 39)/42) % 14 < 11)", "(g0 < 3)", "(g1 + r0*13 < 42)"};
+  std::vector<std::string> clauses = {"((g0 + 11) % 14 < 11)",
+                                      "((g1 + r0*13 + (g0 + 39)/42) % 14 < 11)", "(g0 < 3)",
+                                      "(g1 + r0*13 < 42)"};
   std::sort(clauses.begin(), clauses.end());
   do {
     // The variables are declared where they are met first.
-    const std::string text = absl::StrCat("%0 = g0:13; %1 = g1:13; %2 = r0:4; ", absl::StrJoin(clauses, " & "));
+    const std::string text =
+        absl::StrCat("%0 = g0:13; %1 = g1:13; %2 = r0:4; ", absl::StrJoin(clauses, " & "));
     EXPECT_EQ(Conjunction(text), "False") << text;
   } while (std::next_permutation(clauses.begin(), clauses.end()));
 }
@@ -93,7 +95,8 @@ TEST(SimplifyConjunction, KeepsWhatItCannotReplaceBySomethingSmaller) {
 }
 
 TEST(SimplifyConjunction, DoesNotLookIntoLoads) {
-  const std::string text = Conjunction("(a[0,9] < 5) & (load(index(param{\"in\", 0, 64, global}:float32, a, a < 5)) != 0)");
+  const std::string text = Conjunction(
+      "(a[0,9] < 5) & (load(index(param{\"in\", 0, 64, global}:float32, a, a < 5)) != 0)");
   EXPECT_THAT(text, ::testing::HasSubstr("load(index(param(), a, (a<5)))"));
 }
 
