@@ -141,16 +141,9 @@ function(kiln_fuzz)
                  -max_len=${ARG_MAX_LEN} -artifact_prefix=${PROJECT_BINARY_DIR}/)
 endfunction()
 
-# Adds those of the named folders that exist.
-# TODO(#2): plain add_subdirectory once all of them do.
+# Adds the named folders, in order.
 function(kiln_add_subdirectories)
   foreach(folder ${ARGN})
-    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE here)
-    # KILN_SKIP: folders to leave out while they do not build, such as "core/tensor;tests/replay".
-    if("${here}/${folder}" IN_LIST KILN_SKIP OR NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
-      message(STATUS "left out: ${here}/${folder}")
-    else()
-      add_subdirectory(${folder})
-    endif()
+    add_subdirectory(${folder})
   endforeach()
 endfunction()

@@ -163,7 +163,7 @@ StandIns::StandIns(Graph& g, const Knowledge& known, Ref n)
 }
 
 Ref StandIns::Make(const Affine& what, DType d, const Bounds& b) {
-  if (!IsFinite(b) || !FitsInt64(b.lo) || !FitsInt64(b.hi)) return nullptr;
+  if (!FitsInt64(b.lo) || !FitsInt64(b.hi) || !FitsDType(d, b)) return nullptr;
   if (b.IsPoint()) return IntConst(g_, d, b.lo);
   Ref v =
       g_.Variable(d, absl::StrCat(prefix_, made_.size()), Scalar::Int(static_cast<int64_t>(b.lo)),

@@ -52,7 +52,7 @@ class StandIns {
   Ref Restore(Ref n);
 
  private:
-  // A variable of value `what`, which lies within `b`; a number if it is known. Null if a bound is not finite.
+  // A variable of value `what`, which lies within `b`; a number if it is known. Null if a bound fits no variable of that dtype.
   Ref Make(const Affine& what, DType d, const Bounds& b);
   // Takes a multiple of a known sum out of `a`.
   void Match(const KnownSum& known, DType d, Affine& a);
