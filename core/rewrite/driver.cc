@@ -69,18 +69,13 @@ class Run {
   }
   static bool IsMarker(Ref r) { return r >= kInProgress && r < kInProgress + kMaxNesting; }
 
-  // Starts on `n` for the frame on top, which needs its result.
-  void Visit(Ref n) {
-    if (memo_.Get(n) == busy_) {
-      Cycle(n);
-    } else {
-      Enter(n);
-    }
-  }
-
   // Starts on `n`, whose result is not known.
   void Enter(Ref n) {
     Ref& memo = memo_[n];
+    if (memo == busy_) {
+      Cycle(n);
+      return;
+    }
     memo = busy_;
     Frame& f = scratch_.frames.emplace_back(Frame{.key = n, .cur = n, .memo = &memo});
     if (pass_.order == Order::kUsersFirst) {
@@ -112,7 +107,7 @@ class Run {
       if (arrived != nullptr) {
         Finish(arrived);
       } else {
-        Visit(f.cur);
+        Enter(f.cur);
       }
       return;
     }
@@ -123,7 +118,7 @@ class Run {
       Ref s = operands[f.next];
       Ref r = arrived != nullptr ? std::exchange(arrived, nullptr) : Known(s);
       if (r == nullptr) {
-        Visit(s);  // Invalidates `f`.
+        Enter(s);  // Invalidates `f`.
         return;
       }
       if (r != s && !f.has_values) {

@@ -29,6 +29,7 @@ struct RuleSet {
   static constexpr int kNotMemoised = -1;
   std::array<const RuleTable*, kMaxTables> tables{};
   size_t num_tables = 0;
+  OpSet roots;  // Ops that some table has rules for.
   // See TablesFor.
   std::array<std::array<TryFn, kMaxTables + 1>, uop::kNumOps> try_op{};
   int memo_slot = kNotMemoised;
@@ -55,7 +56,7 @@ struct RuleSet {
   }
   // The tables that have rules for `op`, in order, and a null at the end.
   constexpr const TryFn* TablesFor(Op op) const { return try_op[static_cast<size_t>(op)].data(); }
-  constexpr bool HasRulesFor(Op op) const { return *TablesFor(op) != nullptr; }
+  constexpr bool HasRulesFor(Op op) const { return roots.Has(op); }
   constexpr absl::Span<const RuleTable* const> all() const {
     return absl::MakeConstSpan(tables.data(), num_tables);
   }
@@ -73,6 +74,7 @@ struct RuleSet {
     tables[num_tables++] = &table;
     for (size_t op = 0; op < uop::kNumOps; ++op) {
       if (table.try_op[op] == nullptr) continue;
+      roots = roots | OpSet::Of(static_cast<Op>(op));
       size_t i = 0;
       while (try_op[op][i] != nullptr) ++i;
       try_op[op][i] = table.try_op[op];

@@ -9,15 +9,11 @@ namespace {
 using namespace rewrite;  // NOLINT(google-build-using-namespace): rules are written in its words.
 using namespace rewrite::alphabet;
 
-// Bounds are those of exact arithmetic. On fixed-width integers they speak of the value only as
-// long as they fit its type: beyond, the value has wrapped.
+// Bounds are those of exact arithmetic. They speak of the value only where nothing below has wrapped.
 Ref ConstantByBounds(Graph& g, const Match& m) {
   Ref root = m.root();
   const Bounds& b = BoundsOf(g, root);
-  if (!b.IsPoint() || !FitsInt64(b.lo)) return nullptr;
-  if (root->dtype != DType::kIndex &&
-      (b.lo < dtype::MinValue(root->dtype) || b.lo > dtype::MaxValue(root->dtype)))
-    return nullptr;
+  if (!b.IsPoint() || !FitsInt64(b.lo) || !BoundsHold(g, root)) return nullptr;
   return g.Int(root->dtype, static_cast<int64_t>(b.lo));
 }
 

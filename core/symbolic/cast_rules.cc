@@ -13,7 +13,7 @@ using namespace rewrite::alphabet;
 bool FitsIn(Graph& g, Ref n, DType d) {
   if (d == DType::kIndex) return true;
   if (!dtype::IsInteger(d) && d != DType::kBool) return false;
-  const Bounds& b = BoundsOf(g, n);
+  const Bounds b = SafeBoundsOf(g, n);
   return b.lo >= dtype::MinValue(d) && b.hi <= dtype::MaxValue(d);
 }
 bool IsIntegral(DType d) { return dtype::IsInteger(d) || d == DType::kBool; }
@@ -77,7 +77,7 @@ Ref Narrow(Graph& g, const Match& m) {
     return nullptr;
   if (!dtype::IsLosslessCast(a->dtype, root->dtype)) return nullptr;
   Ref narrow = g.Binary(root->op, a, b);
-  return FitsIn(g, narrow, a->dtype) ? g.Cast(narrow, root->dtype) : nullptr;
+  return BoundsHold(g, narrow) ? g.Cast(narrow, root->dtype) : nullptr;
 }
 
 constexpr auto kNarrowing = rules(rule(any_of<Op::kAdd, Op::kMul>(cast(x), cast(y)), Narrow));

@@ -26,7 +26,7 @@ Ref InOrder(Graph& g, const Match& m) {
 constexpr auto kIntegers = rules(
     rule(any_of<Op::kAdd, Op::kMul, Op::kMax>(x, y), NormalForm),
     rule(any_of<Op::kIDiv, Op::kMod>(x, y), Quotient).grows("signs move out of quotients"),
-    rule(any_of<Op::kCmpLt, Op::kCmpNe>(x, y), Comparison));
+    rule(any_of<Op::kCmpLt, Op::kCmpNe>(x, y), Comparison).grows("terms of both sides are one sum"));
 
 constexpr auto kOrder = rules(
     rule(any_of<Op::kAnd, Op::kOr>(p, q), NormalForm),

@@ -182,7 +182,8 @@ Scalar RandomScalar(support::Random& random, DType d, Scalar lo, Scalar hi) {
   if (dtype::IsFloat(d)) {
     if (std::isinf(lo.AsFloat())) {
       const Scalar v = RandomFloat(random, d);
-      return std::isnan(v.AsFloat()) ? lo : v;  // No variable is NaN; a load may be.
+      // Variables are numbers here; loads may be NaN. An fp8 has no infinity that arithmetic makes.
+      return std::isnan(v.AsFloat()) ? Scalar::Float(dtype::RoundToFloat(lo.AsFloat(), d)) : v;
     }
     const double part = static_cast<double>(random.Uniform(0, 16)) / 16;
     return Scalar::Float(
