@@ -152,7 +152,9 @@ absl::Status CheckTensors(Graph&, absl::Span<const Ref> nodes) {
         std::all_of(src.begin(), src.end(), [&is_dim](Ref s) { return is_dim.Get(s); });
     const bool is_leaf = n->op == Op::kConst || n->op == Op::kVariable;
     is_dim[n] = is_leaf || ((uop::IsAlu(n->op) || n->op == Op::kBind) && from_dims);
-    is_target[n] = n->op == Op::kInput || (uop::IsMovement(n->op) && is_target.Get(n->src(0)));
+    // An ASSIGN has a target for source 0, or is refused below.
+    is_target[n] = n->op == Op::kInput || n->op == Op::kAssign ||
+                   (uop::IsMovement(n->op) && is_target.Get(n->src(0)));
     for (int s = FirstDim(n); s < n->num_src; ++s) {
       if (!is_dim.Get(n->src(s))) {
         return Illegal(n, "its dims must be expressions of constants and variables, and source ", s,
@@ -160,7 +162,8 @@ absl::Status CheckTensors(Graph&, absl::Span<const Ref> nodes) {
       }
     }
     if (n->op == Op::kAssign && !is_target.Get(n->src(0))) {
-      return Illegal(n, "the target of assign must be an input or a movement of one");
+      return Illegal(n,
+                     "the target of assign must be an input, another assign, or a movement of one");
     }
   }
   return absl::OkStatus();

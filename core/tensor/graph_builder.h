@@ -28,6 +28,10 @@
 
 namespace kiln::tensor {
 
+namespace internal {
+class BuilderState;
+}
+
 // A node of a builder: the number of the call that made it, 0, 1, ... Calls that fail count too, so
 // that the node k of a message is its k-th call.
 struct Value {
@@ -68,14 +72,13 @@ struct GraphLimits {
   int64_t rank = kMaxRank;           // Axes of a tensor; kMaxRank at most.
   int64_t elems = int64_t{1} << 42;  // Of one tensor, for the largest values of its variables.
   int64_t dims = 1 << 21;            // Sizes, offsets and paddings given to nodes, in all.
-  int64_t dim_nodes =
-      1
-      << 14;  // Nodes of dtype index and their conditions, and symbolic sizes that movements make.
-  int64_t dim_terms = 256;        // Of one symbolic size, written out as a tree.
-  int64_t conditions = 1 << 12;   // On variables.
-  int64_t slot = (1 << 20) - 1;   // The largest number of an input slot.
-  int64_t name_bytes = 256;       // Of a variable, device list or label.
-  int64_t assign_work = 1 << 26;  // Nodes visited to see that writes to one input are in order.
+  int64_t dim_terms = 256;           // Of one symbolic size, written out as a tree.
+  int64_t dim_work = 1 << 21;        // Terms of the symbolic sizes that calls look at, in all.
+  int64_t conditions = 1 << 12;      // On variables.
+  int64_t slot = (1 << 20) - 1;      // The largest number of an input slot.
+  int64_t devices = 256;             // Of one SHARD.
+  int64_t name_bytes = 256;          // Of the name of a variable or device, or a label.
+  int64_t assign_work = 1 << 26;     // Nodes visited to see that the writes to inputs are right.
 };
 
 // Confined to one thread. Owns the graph until Finish.
@@ -170,8 +173,7 @@ class GraphBuilder {
   absl::StatusOr<TensorGraph> Finish(absl::Span<const Source> outputs) &&;
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<internal::BuilderState> impl_;
 };
 
 }  // namespace kiln::tensor

@@ -213,8 +213,12 @@ TEST(TensorSpec, OtherOpsKeepTheirDType) {
 }
 
 TEST(TensorSpec, AssignWritesToAnInput) {
-  EXPECT_THAT(Tensor("assign(neg(input{0}(4):int8), input{1}(4):int8)"),
-              HasSubstr("the target of assign must be an input or a movement of one"));
+  EXPECT_THAT(
+      Tensor("assign(neg(input{0}(4):int8), input{1}(4):int8)"),
+      HasSubstr("the target of assign must be an input, another assign, or a movement of one"));
+  EXPECT_EQ(
+      Tensor("%0 = input{0}(8):int8; assign(shrink(assign(%0, neg(%0)), 0, 4), shrink(%0, 4, 8))"),
+      "OK");
 }
 
 TEST(TensorSpec, DevicesAndFunctionsAreNamed) {
