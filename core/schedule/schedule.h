@@ -36,7 +36,7 @@ struct Launch {
   // buffers[k]; its dtype may differ from the buffer's. Axis ids count from 0, loops before reductions.
   Ref kernel;
   std::vector<int32_t> buffers;  // Indices into Schedule::buffers, each once.
-  int32_t num_written;           // The first so many of `buffers` are written; they may be read too.
+  int32_t num_written;  // The first so many of `buffers` are written; they may be read too.
   int32_t device;
   std::string name;   // For people: "r_64_16". An identifier; kernels that differ may share it.
   std::string label;  // What it computes, in the words of the graph: the op that is stored.
@@ -52,7 +52,7 @@ using Item = std::variant<Launch, Copy>;
 
 // Where an output is, and its shape.
 struct Output {
-  int32_t buffer;         // Index into Schedule::buffers: a kOutput buffer, from its start.
+  int32_t buffer;  // Index into Schedule::buffers: a kOutput buffer, from its start.
   DType dtype;
   std::vector<Ref> dims;  // Index expressions of constants and variables.
 };

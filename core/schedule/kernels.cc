@@ -1,0 +1,108 @@
+#include "core/schedule/kernels.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+#include "core/dtype/status.h"
+#include "core/schedule/place.h"
+#include "core/schedule/value.h"
+#include "core/symbolic/simplify.h"
+#include "core/uop/facts.h"
+#include "core/uop/walk.h"
+
+namespace kiln::schedule::internal {
+namespace {
+
+// The PARAMs of one kernel. What an ASSIGN overwrites is read through the PARAM that it writes.
+class KernelMemory : public Memory {
+ public:
+  KernelMemory(Graph& g, const Storage& storage, Ref root, Ref overwritten)
+      : g_(g), storage_(storage), overwritten_(overwritten), states_{root} {}
+
+  bool IsStored(Ref n) const override { return storage_.is_stored.Get(n); }
+  Ref ParamOf(Ref state, int64_t elems) override {
+    if (state == overwritten_) state = states_[0];
+    auto it = std::find(states_.begin(), states_.end(), state);
+    if (it == states_.end()) it = states_.insert(it, state);
+    const auto number = static_cast<int64_t>(it - states_.begin());
+    return g_.Param(state->dtype, absl::StrCat("data", number), number, elems,
+                    AddressSpace::kGlobal);
+  }
+  std::vector<Ref> TakeStates() { return std::move(states_); }
+
+ private:
+  Graph& g_;
+  const Storage& storage_;
+  Ref overwritten_;
+  std::vector<Ref> states_;
+};
+
+// "e_16_32" for loops over 16 and 32, "r_..." with the reductions' sizes if there are any, "v" for symbolic sizes.
+std::string NameOf(Ref sink) {
+  std::string sizes;
+  bool reduces = false;
+  std::vector<Ref> ranges;
+  for (Ref n : uop::Toposort(sink)) {
+    if (n->op == Op::kRange) ranges.push_back(n);
+  }
+  std::sort(ranges.begin(), ranges.end(),
+            [](Ref a, Ref b) { return a->arg.range().axis_id < b->arg.range().axis_id; });
+  for (Ref r : ranges) {
+    reduces = reduces || r->arg.range().type == AxisType::kReduce;
+    absl::StrAppend(&sizes, "_", r->src(0)->IsConst() ? absl::StrCat(r->src(0)->IntValue()) : "v");
+  }
+  return absl::StrCat(reduces ? "r" : "e", sizes);
+}
+
+}  // namespace
+
+absl::StatusOr<Kernel> MakeKernel(Graph& g, const Storage& storage, const States& states,
+                                  Ref root) {
+  const bool in_place = root->op == Op::kAssign;
+  Ref value_node = in_place ? root->src(1) : root;
+  KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g, value_node));
+  const Place place = LoopsOver(g, shape, 0);
+  std::vector<Ref> loops = LoopsOf(place);
+
+  KernelMemory memory(g, storage, root, in_place ? states.Before(root) : nullptr);
+  Values values(g, memory, static_cast<int32_t>(loops.size()));
+  Ref position, valid = g.Bool(true);
+  int64_t elems = 0;
+  if (in_place) {
+    KILN_ASSIGN_OR_RETURN(const Values::Location at, values.LocationOf(root, place));
+    position = at.position;
+    valid = at.place.valid();
+    elems = at.elems;
+  } else {
+    KILN_ASSIGN_OR_RETURN(position, PositionOf(g, shape, place));
+    KILN_ASSIGN_OR_RETURN(elems, ElemsOf(g, shape));
+  }
+  Ref param = memory.ParamOf(root, elems);
+  // A value that is stored itself is read; a root that is stored is computed.
+  absl::StatusOr<Ref> value;
+  if (in_place && storage.is_stored.Get(value_node)) {
+    value = values.At(g.Make(Op::kContiguous, value_node->dtype, {value_node}), place);
+  } else {
+    value = values.At(value_node, place);
+  }
+  KILN_RETURN_IF_ERROR(value);
+  KILN_ASSIGN_OR_RETURN(Ref simple, symbolic::Simplify(g, *value));
+
+  Ref to = IsIntConst(valid, 1) ? g.Make(Op::kIndex, root->dtype, {param, position})
+                                : g.Make(Op::kIndex, root->dtype, {param, position, valid});
+  std::vector<Ref> store = {to, simple};
+  store.insert(store.end(), loops.begin(), loops.end());
+  Ref sink = g.Make(Op::kSink, DType::kVoid, {g.Make(Op::kStore, DType::kVoid, store)});
+  return Kernel{root, sink, memory.TakeStates(), NameOf(sink)};
+}
+
+bool ReadsElsewhere(const Kernel& kernel) {
+  Ref written = kernel.sink->src(0)->src(0);
+  return !uop::Visit(kernel.sink, [written](Ref n) {
+    return n->op != Op::kLoad || n->src(0)->src(0) != written->src(0) || n->src(0) == written;
+  });
+}
+
+}  // namespace kiln::schedule::internal

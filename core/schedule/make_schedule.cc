@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+
+#include "core/dtype/status.h"
+#include "core/schedule/kernels.h"
+#include "core/schedule/order.h"
+#include "core/schedule/place.h"
+#include "core/schedule/prepare.h"
+#include "core/schedule/schedule.h"
+#include "core/schedule/storage.h"
+#include "core/schedule/value.h"
+#include "core/uop/facts.h"
+#include "core/uop/walk.h"
+
+namespace kiln::schedule {
+namespace {
+
+using internal::Kernel;
+using internal::Order;
+using internal::Prepared;
+using internal::States;
+using internal::Storage;
+using internal::Task;
+
+class Scheduler {
+ public:
+  Scheduler(Graph& g, Prepared prepared)
+      : g_(g), prepared_(std::move(prepared)), states_(g, prepared_.sink) {}
+
+  absl::StatusOr<Schedule> Run() {
+    KILN_RETURN_IF_ERROR(MakeKernels());
+    AddCopies();
+    KILN_RETURN_IF_ERROR(AddOutputs());
+    KILN_ASSIGN_OR_RETURN(const Order order, internal::OrderTasks(g_, states_, tasks_));
+    out_.devices = prepared_.devices;
+    for (Ref saved : order.saved) prepared_.device[saved] = prepared_.device.Get(saved->src(0));
+    for (int32_t task : order.tasks) KILN_RETURN_IF_ERROR(AddItem(static_cast<size_t>(task)));
+    return std::move(out_);
+  }
+
+ private:
+  // ** tasks **: kernels first, then copies; the kernel of a task has its index.
+
+  absl::Status MakeKernels() {
+    std::vector<Ref> must_store;
+    while (true) {
+      KILN_ASSIGN_OR_RETURN(storage_, internal::ChooseStorage(g_, prepared_.sink, must_store));
+      kernels_.clear();
+      const size_t before = must_store.size();
+      for (Ref n : uop::Toposort(prepared_.sink)) {
+        const bool is_kernel =
+            n->op == Op::kAssign || (storage_.is_stored.Get(n) && n->op != Op::kCopy);
+        if (!is_kernel) continue;
+        KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, n));
+        if (internal::IsEmpty(shape)) continue;
+        KILN_ASSIGN_OR_RETURN(Kernel kernel, internal::MakeKernel(g_, storage_, states_, n));
+        if (n->op == Op::kAssign && ReadsElsewhere(kernel)) must_store.push_back(n->src(1));
+        kernels_.push_back(std::move(kernel));
+      }
+      if (must_store.size() == before) break;
+    }
+    for (const Kernel& k : kernels_) {
+      tasks_.push_back({.writes = k.root, .reads = {k.states.begin() + 1, k.states.end()}});
+    }
+    return absl::OkStatus();
+  }
+
+  // What a COPY, or an output, reads its elements from.
+  Ref SourceOf(Ref n) { return internal::SkipReshapes(n); }
+
+  void AddCopies() {
+    for (Ref n : storage_.stored) {
+      if (n->op == Op::kCopy) tasks_.push_back({.writes = n, .reads = {SourceOf(n->src(0))}});
+    }
+  }
+
+  // An output that some other output or the caller has already as memory is a copy of that.
+  absl::Status AddOutputs() {
+    for (int i = 0; i < prepared_.sink->num_src; ++i) {
+      Ref n = prepared_.sink->src(i);
+      Ref source = SourceOf(n);
+      KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, n));
+      const bool is_first = !internal::IsState(source) && !output_number_.contains(source);
+      if (is_first) {
+        output_number_[source] = i;
+      } else {
+        // Named by its number, so that each copy is one of its own.
+        Ref copy = g_.Make(Op::kCopy, source->dtype, {source}, g_.PayloadArg("", {{i}}));
+        prepared_.device[copy] = prepared_.device.Get(source);
+        output_number_[copy] = i;
+        tasks_.push_back({.writes = copy, .reads = {source}});
+        source = copy;
+      }
+      KILN_ASSIGN_OR_RETURN(const int32_t buffer, BufferOf(source));
+      out_.outputs.push_back({buffer, n->dtype, {shape.begin(), shape.end()}});
+    }
+    return absl::OkStatus();
+  }
+
+  // ** buffers **
+
+  int32_t DeviceOf(Ref n) {
+    const int32_t device = prepared_.device.Get(n);
+    return device == 0 ? prepared_.default_device : device - 1;
+  }
+
+  absl::StatusOr<int32_t> BufferOf(Ref state) {
+    if (internal::IsState(state)) state = states_.InputOf(state);
+    if (const auto it = buffer_.find(state); it != buffer_.end()) return it->second;
+    Buffer b{.dtype = state->dtype, .device = DeviceOf(state)};
+    KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, state));
+    KILN_ASSIGN_OR_RETURN(b.elems, internal::ElemsOf(g_, shape));
+    if (state->op == Op::kInput) {
+      b.kind = Buffer::Kind::kInput;
+      b.number = static_cast<int32_t>(state->arg.integer());
+    } else if (const auto it = output_number_.find(state); it != output_number_.end()) {
+      b.kind = Buffer::Kind::kOutput;
+      b.number = it->second;
+    } else {
+      b.kind = Buffer::Kind::kTemporary;
+      b.number = num_temporaries_++;
+    }
+    const auto index = static_cast<int32_t>(out_.buffers.size());
+    buffer_[state] = index;
+    out_.buffers.push_back(b);
+    return index;
+  }
+
+  // ** items **
+
+  absl::Status AddItem(size_t task) {
+    const Task& t = tasks_[task];
+    if (task < kernels_.size()) return AddLaunch(kernels_[task], t);
+    KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, t.writes));
+    if (internal::IsEmpty(shape)) return absl::OkStatus();
+    KILN_ASSIGN_OR_RETURN(const int32_t from, BufferOf(t.reads[0]));
+    KILN_ASSIGN_OR_RETURN(const int32_t to, BufferOf(t.writes));
+    Ref elems = g_.Index(1);
+    for (Ref dim : shape) elems = g_.Mul(elems, dim);
+    out_.items.emplace_back(Copy{from, to, elems});
+    return absl::OkStatus();
+  }
+
+  absl::Status AddLaunch(const Kernel& kernel, const Task& task) {
+    Launch launch{.kernel = kernel.sink,
+                  .buffers = {},
+                  .num_written = 1,
+                  .device = DeviceOf(kernel.root),
+                  .name = kernel.name,
+                  .label = std::string(uop::Name(kernel.root->op))};
+    KILN_ASSIGN_OR_RETURN(const int32_t written, BufferOf(task.writes));
+    launch.buffers.push_back(written);
+    for (Ref read : task.reads) {
+      KILN_ASSIGN_OR_RETURN(const int32_t buffer, BufferOf(read));
+      launch.buffers.push_back(buffer);
+    }
+    out_.items.emplace_back(std::move(launch));
+    return absl::OkStatus();
+  }
+
+  Graph& g_;
+  Prepared prepared_;
+  States states_;
+  Storage storage_;
+  std::vector<Kernel> kernels_;
+  std::vector<Task> tasks_;
+  absl::flat_hash_map<Ref, int32_t> output_number_, buffer_;
+  int32_t num_temporaries_ = 0;
+  Schedule out_;
+};
+
+}  // namespace
+
+absl::StatusOr<Schedule> MakeSchedule(Graph& g, Ref sink, const ScheduleOptions& options) {
+  KILN_ASSIGN_OR_RETURN(Prepared prepared, internal::Prepare(g, sink, options));
+  return Scheduler(g, std::move(prepared)).Run();
+}
+
+}  // namespace kiln::schedule

@@ -1,0 +1,112 @@
+#include "core/schedule/prepare.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+#include "core/dtype/status.h"
+#include "core/schedule/storage.h"
+#include "core/uop/text.h"
+#include "core/uop/walk.h"
+
+namespace kiln::schedule::internal {
+namespace {
+
+class Preparer {
+ public:
+  Preparer(Graph& g, const ScheduleOptions& options) : g_(g), options_(options) {}
+
+  absl::StatusOr<Prepared> Run(Ref sink) {
+    out_.default_device = DeviceNumber(options_.default_device);
+    for (Ref n : uop::Toposort(sink)) {
+      std::vector<Ref> src;
+      for (Ref s : n->src()) src.push_back(now_.Get(s));
+      if (n->op == Op::kSink || n->op == Op::kCopy) {
+        for (Ref& s : src) s = InMemoryForm(s);
+      }
+      KILN_ASSIGN_OR_RETURN(now_[n], Replacement(n, src));
+    }
+    out_.sink = now_.Get(sink);
+    return std::move(out_);
+  }
+
+ private:
+  int32_t DeviceNumber(std::string_view name) {
+    const auto it = std::find(out_.devices.begin(), out_.devices.end(), name);
+    if (it != out_.devices.end()) return static_cast<int32_t>(it - out_.devices.begin());
+    out_.devices.emplace_back(name);
+    return static_cast<int32_t>(out_.devices.size() - 1);
+  }
+
+  // Part of an input, written in place: its elements in order exist only through a kernel that reads them.
+  Ref InMemoryForm(Ref n) {
+    Ref base = SkipReshapes(n);
+    if (base->op != Op::kAssign || AssignsWhole(base)) return n;
+    Ref copy = g_.Make(Op::kContiguous, n->dtype, {n});
+    out_.device[copy] = out_.device.Get(n);
+    return copy;
+  }
+
+  absl::StatusOr<Ref> Replacement(Ref n, absl::Span<const Ref> src) {
+    if (n->op == Op::kDetach) return src[0];
+    if (n->op == Op::kShard || n->op == Op::kUnshard || n->op == Op::kAllReduce) {
+      return absl::UnimplementedError(
+          absl::StrCat("multi-device tensors are not scheduled: ", uop::Excerpt(n)));
+    }
+    if (n->op == Op::kContiguous) {
+      Ref base = SkipReshapes(src[0]);
+      const bool whole = base->op == Op::kInput || (base->op == Op::kAssign && AssignsWhole(base));
+      if (whole || base->op == Op::kContiguous || base->op == Op::kCopy) return src[0];
+    }
+    int32_t device = 0;
+    if (n->op == Op::kCopy) {
+      device = DeviceNumber(n->arg.payload().text) + 1;
+      const int32_t from = out_.device.Get(src[0]);
+      if (from == device || from == 0) return src[0];
+    } else if (n->op == Op::kInput) {
+      const auto slot = static_cast<size_t>(n->arg.integer());
+      const bool named =
+          slot < options_.input_devices.size() && !options_.input_devices[slot].empty();
+      device = (named ? DeviceNumber(options_.input_devices[slot]) : out_.default_device) + 1;
+    } else if (n->op != Op::kSink) {
+      KILN_ASSIGN_OR_RETURN(device, CommonDevice(n, src));
+    }
+    Ref m = g_.WithSources(n, src);
+    out_.device[m] = device;
+    return m;
+  }
+
+  absl::StatusOr<int32_t> CommonDevice(Ref n, absl::Span<const Ref> src) {
+    int32_t device = 0;
+    for (Ref s : src) {
+      const int32_t of_s = out_.device.Get(s);
+      if (of_s == 0 || of_s == device) continue;
+      if (device != 0) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "node ", n->id, ", ", uop::Excerpt(n), ", has operands on ", out_.devices[device - 1],
+            " and ", out_.devices[of_s - 1], ": copy one first"));
+      }
+      device = of_s;
+    }
+    return device;
+  }
+
+  Graph& g_;
+  const ScheduleOptions& options_;
+  Prepared out_;
+  uop::NodeMap<Ref> now_;
+};
+
+}  // namespace
+
+bool AssignsWhole(Ref n) {
+  while (n->op == Op::kAssign || n->op == Op::kReshape) n = n->src(0);
+  return n->op == Op::kInput;
+}
+
+absl::StatusOr<Prepared> Prepare(Graph& g, Ref sink, const ScheduleOptions& options) {
+  return Preparer(g, options).Run(sink);
+}
+
+}  // namespace kiln::schedule::internal

@@ -1,0 +1,245 @@
+#include "core/schedule/storage.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/dtype/status.h"
+#include "core/schedule/place.h"
+#include "core/schedule/value.h"
+#include "core/tensor/movement.h"
+#include "core/uop/facts.h"
+#include "core/uop/walk.h"
+
+namespace kiln::schedule::internal {
+namespace {
+
+// Above this many different places of one value in the kernels that compute it, it is stored.
+constexpr size_t kMaxPlaces = 16;
+
+bool KeepsElements(Op op) { return op == Op::kReshape || op == Op::kPermute || op == Op::kFlip; }
+
+class Chooser {
+ public:
+  Chooser(Graph& g, Ref sink) : g_(g), nodes_(uop::Toposort(sink)), sink_(sink) {}
+
+  absl::Status Choose(absl::Span<const Ref> must_store) {
+    for (Ref n : must_store) Store(n);
+    ForceStorage();
+    KILN_RETURN_IF_ERROR(StoreBeforeExpansion());
+    for (Ref n : nodes_) forced_[n] = storage_.is_stored.Get(n);
+    KILN_RETURN_IF_ERROR(StoreWherePlacesDiffer());
+    DropNeedless();
+    return absl::OkStatus();
+  }
+
+  Storage Take() {
+    for (Ref n : nodes_) {
+      if (storage_.is_stored.Get(n)) storage_.stored.push_back(n);
+    }
+    return std::move(storage_);
+  }
+
+ private:
+  void Store(Ref n) { storage_.is_stored[n] = true; }
+  bool InMemory(Ref n) { return IsState(n) || storage_.is_stored.Get(n); }
+  // Memory that holds the elements of `n`, in order: it, or what it reshapes.
+  void StoreElements(Ref n) {
+    n = SkipReshapes(n);
+    if (!IsState(n)) Store(n);
+  }
+
+  void ForceStorage() {
+    for (Ref n : nodes_) {
+      if (n->op == Op::kContiguous) StoreElements(n);
+      if (n->op == Op::kCopy) {
+        StoreElements(n->src(0));
+        Store(n);
+      }
+    }
+    for (Ref output : sink_->src()) StoreElements(output);
+  }
+
+  // ** reductions **: whether computing `n` computes a reduction that is not stored.
+
+  absl::StatusOr<bool> ComputesReduction(Ref n) {
+    if (n->op == Op::kExpand && ExpandsSomething(n)) return false;  // Its source is stored instead.
+    if (n->op == Op::kReduce) {
+      if (loops_.Get(n) == kUnknown) {
+        KILN_ASSIGN_OR_RETURN(const bool loops, NeedsLoop(n));
+        loops_[n] = loops ? kLoops : kNoLoops;
+      }
+      if (loops_.Get(n) == kLoops) return true;
+    }
+    return std::any_of(n->src().begin(), n->src().end(), [this](Ref s) { return Reduces(s); });
+  }
+  // Of a node that has been gone through.
+  bool Reduces(Ref n) { return !InMemory(n) && reduces_.Get(n); }
+
+  // Whether something is left to loop over when `reduce` is computed from what lies in memory.
+  absl::StatusOr<bool> NeedsLoop(Ref reduce) {
+    class StandIns : public Memory {
+     public:
+      StandIns(Graph& g, Chooser& chooser) : g_(g), chooser_(chooser) {}
+      bool IsStored(Ref n) const override {
+        return chooser_.InMemory(n) || chooser_.reduces_.Get(n);
+      }
+      Ref ParamOf(Ref state, int64_t elems) override {
+        return g_.Param(state->dtype, "", state->id, elems, AddressSpace::kGlobal);
+      }
+
+     private:
+      Graph& g_;
+      Chooser& chooser_;
+    };
+    KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, reduce));
+    if (IsEmpty(shape)) return false;
+    StandIns memory(g_, *this);
+    const Place place = LoopsOver(g_, shape, 0);
+    Values values(g_, memory, static_cast<int32_t>(shape.size()));
+    KILN_ASSIGN_OR_RETURN(Ref value, values.At(reduce, place));
+    return !uop::Visit(value, [](Ref n) { return n->op != Op::kReduce; });
+  }
+
+  bool ExpandsSomething(Ref expand) {
+    const auto shape = uop::ShapeOf(g_, expand->src(0));
+    for (size_t axis = 0; shape.ok() && axis < shape->size(); ++axis) {
+      if ((*shape)[axis] != expand->src(static_cast<int>(axis) + 1)) return true;
+    }
+    return false;
+  }
+
+  absl::Status StoreBeforeExpansion() {
+    for (Ref n : nodes_) {
+      if (uop::IsEffect(n->op)) continue;
+      KILN_ASSIGN_OR_RETURN(reduces_[n], ComputesReduction(n));
+      if (n->op != Op::kExpand || !Reduces(n->src(0)) || !ExpandsSomething(n)) continue;
+      Ref s = n->src(0);
+      while (KeepsElements(s->op)) s = s->src(0);
+      Store(s);
+    }
+    return Update();
+  }
+
+  absl::Status Update() {
+    for (Ref n : nodes_) {
+      if (uop::IsEffect(n->op)) continue;
+      KILN_ASSIGN_OR_RETURN(reduces_[n], ComputesReduction(n));
+    }
+    return absl::OkStatus();
+  }
+
+  // ** places **: of what computes a reduction, in all kernels. Users first.
+
+  absl::Status StoreWherePlacesDiffer() {
+    int32_t next_axis = 0;
+    uop::NodeMap<uint32_t> slot;
+    std::vector<std::vector<Place>> places(1);
+    const auto add = [&](Ref n, Place p) {
+      if (slot.Get(n) == 0) {
+        slot[n] = static_cast<uint32_t>(places.size());
+        places.emplace_back();
+      }
+      std::vector<Place>& of_n = places[slot.Get(n)];
+      if (std::find(of_n.begin(), of_n.end(), p) == of_n.end()) of_n.push_back(p);
+    };
+    for (size_t i = nodes_.size(); i-- > 0;) {
+      Ref n = nodes_[i];
+      if (uop::IsEffect(n->op)) continue;
+      std::vector<Place> at;
+      if (slot.Get(n) != 0) at = std::move(places[slot.Get(n)]);
+      const bool differs = at.size() > (uop::IsMovement(n->op) ? kMaxPlaces : 1);
+      if (differs && Reduces(n)) Store(n);
+      if (InMemory(n)) {
+        KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, n));
+        at = {LoopsOver(g_, shape, next_axis)};
+        next_axis += static_cast<int32_t>(shape.size());
+      }
+      for (Place p : at) KILN_RETURN_IF_ERROR(Pass(n, p, next_axis, add));
+    }
+    return absl::OkStatus();
+  }
+
+  // Hands `place` of `n` on to its sources.
+  template <typename Add>
+  absl::Status Pass(Ref n, Place place, int32_t& next_axis, Add add) {
+    if (place.NeverValid()) return absl::OkStatus();
+    if (n->op == Op::kAssign) {
+      if (Reduces(n->src(1))) add(n->src(1), place);
+      return absl::OkStatus();
+    }
+    if (n->op == Op::kCopy ||
+        !std::any_of(n->src().begin(), n->src().end(), [this](Ref s) { return Reduces(s); })) {
+      return absl::OkStatus();
+    }
+    if (uop::IsMovement(n->op)) {
+      // One step at a time: a movement in the middle of a chain may have users of its own.
+      KILN_ASSIGN_OR_RETURN(const Origin origin, StepOrigin(n, place));
+      if (!origin.place.NeverValid()) add(n->src(0), origin.place);
+      return absl::OkStatus();
+    }
+    if (n->op == Op::kReduce) {
+      KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, n->src(0)));
+      std::vector<Ref> index(place.index().begin(), place.index().end());
+      for (size_t axis = 0; axis < shape.size(); ++axis) {
+        if ((n->arg.reduce().axes >> axis & 1) == 0 || IsIntConst(shape[axis], 1)) continue;
+        index[axis] = g_.Range(shape[axis], next_axis++, AxisType::kReduce);
+      }
+      place = Place::Of(g_, place.valid(), index);
+    }
+    if (n->op == Op::kBitcast && dtype::SizeBytes(n->dtype) != dtype::SizeBytes(n->src(0)->dtype)) {
+      // Bytes of several elements or parts of one: never the same places.
+      KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, n->src(0)));
+      place = LoopsOver(g_, shape, next_axis);
+      next_axis += static_cast<int32_t>(shape.size());
+    }
+    for (Ref s : n->src()) {
+      if (Reduces(s)) add(s, place);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Origin> StepOrigin(Ref n, Place place) {
+    const tensor::Place at = {{place.index().begin(), place.index().end()}, g_.Bool(true)};
+    KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, n->src(0)));
+    KILN_ASSIGN_OR_RETURN(const tensor::Place back,
+                          tensor::StepBack(g_, shape, tensor::StepOf(n), at));
+    KILN_ASSIGN_OR_RETURN(const Place simple,
+                          SimplifyPlace(g_, g_.And(place.valid(), back.valid), back.index));
+    return Origin{n->src(0), simple, back.valid};
+  }
+
+  // What was stored for its places computes no reduction any more, since what is below was stored
+  // later: it is computed again instead.
+  void DropNeedless() {
+    for (Ref n : nodes_) {
+      if (uop::IsEffect(n->op)) continue;
+      const absl::StatusOr<bool> reduces = ComputesReduction(n);
+      reduces_[n] = !reduces.ok() || *reduces;
+      if (storage_.is_stored.Get(n) && !forced_.Get(n) && !reduces_.Get(n))
+        storage_.is_stored[n] = false;
+    }
+  }
+
+  enum Loops : uint8_t { kUnknown, kLoops, kNoLoops };
+  Graph& g_;
+  const std::vector<Ref> nodes_;  // Sources first.
+  Ref sink_;
+  Storage storage_;
+  uop::NodeMap<bool> reduces_, forced_;
+  uop::NodeMap<Loops> loops_;
+};
+
+}  // namespace
+
+Ref SkipReshapes(Ref n) {
+  while (n->op == Op::kReshape) n = n->src(0);
+  return n;
+}
+
+absl::StatusOr<Storage> ChooseStorage(Graph& g, Ref sink, absl::Span<const Ref> must_store) {
+  Chooser chooser(g, sink);
+  KILN_RETURN_IF_ERROR(chooser.Choose(must_store));
+  return chooser.Take();
+}
+
+}  // namespace kiln::schedule::internal

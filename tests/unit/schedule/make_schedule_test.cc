@@ -1,0 +1,142 @@
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "core/rewrite/specs.h"
+#include "core/schedule/schedule.h"
+#include "core/uop/parse.h"
+#include "core/uop/walk.h"
+#include "tests/support/status_matchers.h"
+
+namespace kiln::schedule {
+namespace {
+
+// The schedule of a graph in text form; every kernel is a legal one.
+Schedule ScheduleOf(Graph& g, const std::string& text, const ScheduleOptions& options = {}) {
+  const auto sink = uop::Parse(g, text);
+  EXPECT_TRUE(sink.ok()) << sink.status() << "\n" << text;
+  auto s = MakeSchedule(g, *sink, options);
+  EXPECT_TRUE(s.ok()) << s.status();
+  if (!s.ok()) return {};
+  for (const Item& item : s->items) {
+    if (const auto* launch = std::get_if<Launch>(&item)) {
+      EXPECT_TRUE(rewrite::Verify(g, launch->kernel, rewrite::kKernelSpec).ok())
+          << rewrite::Verify(g, launch->kernel, rewrite::kKernelSpec) << ToText(*s);
+    }
+  }
+  return *std::move(s);
+}
+
+int Kernels(const Schedule& s) {
+  int count = 0;
+  for (const Item& item : s.items) count += std::holds_alternative<Launch>(item);
+  return count;
+}
+int Copies(const Schedule& s) { return static_cast<int>(s.items.size()) - Kernels(s); }
+
+int Reductions(const Schedule& s) {
+  int count = 0;
+  for (const Item& item : s.items) {
+    if (!std::holds_alternative<Launch>(item)) continue;
+    uop::Visit(std::get<Launch>(item).kernel, [&count](Ref n) {
+      count += n->op == Op::kReduce;
+      return true;
+    });
+  }
+  return count;
+}
+
+TEST(MakeSchedule, FusesElementwiseOps) {
+  Graph g;
+  const Schedule s = ScheduleOf(g, R"(
+      %x = input{0}(4, 8):float32;
+      sink(exp2(%x + %x) * %x)
+  )");
+  EXPECT_EQ(Kernels(s), 1) << ToText(s);
+}
+
+TEST(MakeSchedule, StoresReductionsThatAreExpanded) {
+  Graph g;
+  const Schedule s = ScheduleOf(g, R"(
+      %x = input{0}(4, 8):float32;
+      %m = reduce{max, 1}(%x);
+      %e = exp2(%x + -1.0 * expand(%m, 4, 8));
+      %sum = reduce{add, 1}(%e);
+      sink(%e * recip(expand(%sum, 4, 8)))
+  )");
+  EXPECT_EQ(Kernels(s), 3) << ToText(s);
+}
+
+TEST(MakeSchedule, CountsInsteadOfLooping) {
+  Graph g;
+  // arange(6): the cumulative sum of ones.
+  const Schedule s = ScheduleOf(g, R"(
+      %one = expand(reshape(1:int32, 1), 6);
+      %rows = expand(reshape(pad(%one, 5, 0), 1, 11), 7, 11);
+      %windows = reshape(shrink(reshape(%rows, 77), 0, 72), 6, 12);
+      sink(reduce{add, 1}(shrink(%windows, 0, 6, 0, 6)))
+  )");
+  EXPECT_EQ(Kernels(s), 1) << ToText(s);
+  EXPECT_EQ(Reductions(s), 0) << ToText(s);
+}
+
+TEST(MakeSchedule, GathersInsteadOfLooping) {
+  Graph g;
+  const Schedule s = ScheduleOf(g, R"(
+      %x = input{0}(1, 100):float32;
+      %i = input{1}(5, 1):int32;
+      %hit = expand(%i, 5, 100) == iota{1}(5, 100):int32;
+      sink(reduce{add, 1}(where(%hit, expand(%x, 5, 100), expand(reshape(0.0:float32, 1, 1), 5, 100))))
+  )");
+  EXPECT_EQ(Kernels(s), 1) << ToText(s);
+  EXPECT_EQ(Reductions(s), 0) << ToText(s);
+}
+
+TEST(MakeSchedule, WritesInPlaceWhereTheSameElementIsRead) {
+  Graph g;
+  const Schedule s = ScheduleOf(g, R"(
+      %x = input{0}(4, 4):float32;
+      sink(assign(%x, %x + expand(reshape(1.0:float32, 1, 1), 4, 4)))
+  )");
+  EXPECT_EQ(Kernels(s), 1) << ToText(s);
+  EXPECT_EQ(Copies(s), 1) << ToText(s);
+}
+
+TEST(MakeSchedule, StoresAValueThatReadsItsTargetElsewhere) {
+  Graph g;
+  const Schedule s = ScheduleOf(g, R"(
+      %x = input{0}(4, 4):float32;
+      sink(assign(%x, %x + permute{1, 0}(%x)))
+  )");
+  EXPECT_EQ(Kernels(s), 2) << ToText(s);
+}
+
+TEST(MakeSchedule, SavesWhatIsOverwrittenTooEarly) {
+  Graph g;
+  const Schedule s = ScheduleOf(g, R"(
+      %x = input{0}(4):float32;
+      %new = assign(%x, %x * expand(reshape(2.0:float32, 1), 4));
+      sink(%new + flip{1}(%x))
+  )");
+  EXPECT_EQ(Kernels(s), 2) << ToText(s);
+  EXPECT_EQ(Copies(s), 1) << ToText(s);
+}
+
+TEST(MakeSchedule, ReadsBeforeOverwriting) {
+  Graph g;
+  const Schedule s = ScheduleOf(g, R"(
+      %x = input{0}(4):float32;
+      %y = input{1}(4):float32;
+      sink(assign(%x, %y), exp2(%x))
+  )");
+  ASSERT_EQ(Kernels(s), 2) << ToText(s);
+  EXPECT_EQ(s.buffers[static_cast<size_t>(std::get<Launch>(s.items[0]).buffers[0])].kind,
+            Buffer::Kind::kOutput)
+      << ToText(s);
+}
+
+}  // namespace
+}  // namespace kiln::schedule
