@@ -88,6 +88,7 @@ absl::StatusOr<Kernel> MakeKernel(Graph& g, const Storage& storage, const States
     value = values.At(value_node, place);
   }
   KILN_RETURN_IF_ERROR(value);
+  if (values.crowded() != nullptr) return Kernel{.root = root, .crowded = values.crowded()};
   KILN_ASSIGN_OR_RETURN(Ref simple, symbolic::Simplify(g, *value));
 
   Ref to = IsIntConst(valid, 1) ? g.Make(Op::kIndex, root->dtype, {param, position})

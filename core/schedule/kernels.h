@@ -18,6 +18,8 @@ struct Kernel {
   Ref sink;                 // Its body.
   std::vector<Ref> states;  // By number of PARAM; the first is `root`, the rest is read.
   std::string name;
+  Ref crowded =
+      nullptr;  // If not null, there is no kernel, because this node has to be stored first.
 };
 
 // The kernel that stores `root`, an ASSIGN or a stored node with elements.

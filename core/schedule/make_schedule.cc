@@ -49,24 +49,31 @@ class Scheduler {
     std::vector<Ref> must_store;
     while (true) {
       KILN_ASSIGN_OR_RETURN(storage_, internal::ChooseStorage(g_, prepared_.sink, must_store));
-      kernels_.clear();
-      const size_t before = must_store.size();
-      for (Ref n : uop::Toposort(prepared_.sink)) {
-        const bool is_kernel =
-            n->op == Op::kAssign || (storage_.is_stored.Get(n) && n->op != Op::kCopy);
-        if (!is_kernel) continue;
-        KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, n));
-        if (internal::IsEmpty(shape)) continue;
-        KILN_ASSIGN_OR_RETURN(Kernel kernel, internal::MakeKernel(g_, storage_, states_, n));
-        if (n->op == Op::kAssign && ReadsElsewhere(kernel)) must_store.push_back(n->src(1));
-        kernels_.push_back(std::move(kernel));
-      }
-      if (must_store.size() == before) break;
+      KILN_ASSIGN_OR_RETURN(Ref missing, TryKernels());
+      if (missing == nullptr) break;
+      must_store.push_back(missing);
     }
     for (const Kernel& k : kernels_) {
       tasks_.push_back({.writes = k.root, .reads = {k.states.begin() + 1, k.states.end()}});
     }
     return absl::OkStatus();
+  }
+
+  // A node without which some kernel can't be made, and that has to be stored; null if there is none.
+  absl::StatusOr<Ref> TryKernels() {
+    kernels_.clear();
+    for (Ref n : uop::Toposort(prepared_.sink)) {
+      const bool is_kernel =
+          n->op == Op::kAssign || (storage_.is_stored.Get(n) && n->op != Op::kCopy);
+      if (!is_kernel) continue;
+      KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, n));
+      if (internal::IsEmpty(shape)) continue;
+      KILN_ASSIGN_OR_RETURN(Kernel kernel, internal::MakeKernel(g_, storage_, states_, n));
+      if (kernel.crowded != nullptr) return kernel.crowded;
+      if (n->op == Op::kAssign && internal::ReadsElsewhere(kernel)) return n->src(1);
+      kernels_.push_back(std::move(kernel));
+    }
+    return nullptr;
   }
 
   // What a COPY, or an output, reads its elements from.

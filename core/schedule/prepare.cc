@@ -7,11 +7,19 @@
 
 #include "core/dtype/status.h"
 #include "core/schedule/storage.h"
+#include "core/tensor/movement.h"
+#include "core/uop/facts.h"
 #include "core/uop/text.h"
 #include "core/uop/walk.h"
 
 namespace kiln::schedule::internal {
 namespace {
+
+// A reduction of at least so many elements to each of at most so many is done in two steps, the first
+// of which gives each of them about this many parts.
+constexpr int64_t kMinSplitElems = 32768;
+constexpr int64_t kMaxSplitResults = 16;
+constexpr int64_t kParts = 32;
 
 class Preparer {
  public:
@@ -74,7 +82,58 @@ class Preparer {
     }
     Ref m = g_.WithSources(n, src);
     out_.device[m] = device;
+    if (n->op == Op::kReduce && device != 0) return SplitReduce(m);
     return m;
+  }
+
+  // REDUCE of axis [.., parts * rest, ..] as one over [.., parts, rest, ..] that keeps the parts, and another
+  // of those.
+  absl::StatusOr<Ref> SplitReduce(Ref n) {
+    KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, n->src(0)));
+    const ReduceArg arg = n->arg.reduce();
+    int64_t elems = 1, results = 1, axis = -1, parts = 1;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (!shape[i]->IsConst()) return n;
+      const int64_t size = shape[i]->IntValue();
+      const bool reduced = (arg.axes >> i & 1) != 0;
+      int64_t& product = reduced ? elems : results;
+      if (size == 0 || product > INT64_MAX / size) return n;
+      product *= size;
+      const int64_t divisor = reduced ? LargestDivisor(size) : 1;
+      if (divisor > parts) {
+        parts = divisor;
+        axis = static_cast<int64_t>(i);
+      }
+    }
+    if (elems < kMinSplitElems || results > kMaxSplitResults || axis < 0) return n;
+    if (shape.size() == tensor::kMaxRank) return n;
+    std::vector<Ref> split = {n->src(0)};
+    split.insert(split.end(), shape.begin(), shape.end());
+    split[static_cast<size_t>(axis) + 1] =
+        g_.Index(shape[static_cast<size_t>(axis)]->IntValue() / parts);
+    split.insert(split.begin() + axis + 1, g_.Index(parts));
+    Ref x = g_.Make(Op::kReshape, n->dtype, split);
+    // The axes before stay, the new one is kept, the others move up by one.
+    const uint32_t low = (uint32_t{1} << axis) - 1;
+    const uint32_t axes = (arg.axes & low) | (arg.axes & ~low) << 1;
+    Ref partial = Make(Op::kReduce, n, {{x}}, Arg::Of(ReduceArg{arg.op, axes}));
+    Ref stored = Make(Op::kContiguous, n, {{partial}});
+    Ref whole = Make(Op::kReduce, n, {{stored}}, Arg::Of(ReduceArg{arg.op, uint32_t{1} << axis}));
+    KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape_out, uop::ShapeOf(g_, n));
+    std::vector<Ref> src = {whole};
+    src.insert(src.end(), shape_out.begin(), shape_out.end());
+    return Make(Op::kReshape, n, src, {});
+  }
+  // With the device of `like`.
+  Ref Make(Op op, Ref like, absl::Span<const Ref> src, Arg arg = {}) {
+    Ref n = g_.Make(op, like->dtype, src, arg);
+    out_.device[n] = out_.device.Get(like);
+    return n;
+  }
+  static int64_t LargestDivisor(int64_t size) {
+    int64_t d = std::min(size, kParts);
+    while (size % d != 0) --d;
+    return d;
   }
 
   absl::StatusOr<int32_t> CommonDevice(Ref n, absl::Span<const Ref> src) {

@@ -21,8 +21,10 @@ struct Prepared {
   int32_t default_device = 0;
 };
 
-// Without DETACH, without copies to where the source is and CONTIGUOUS of what lies in memory; what is
-// written in place and then read whole as an output or a copy is read through a CONTIGUOUS.
+// The graph without DETACH, copies to where the source is, and CONTIGUOUS of what lies in memory. What is
+// written in place and then read as an output or a copy, though it is only a part of its input, is read
+// through a CONTIGUOUS. Large reductions to few elements are done in two steps, so that several cores
+// can work on them.
 absl::StatusOr<Prepared> Prepare(Graph& g, Ref sink, const ScheduleOptions& options);
 
 // Whether an ASSIGN writes the whole of its input in order, through reshapes only.

@@ -97,6 +97,7 @@ class Chooser {
     const Place place = LoopsOver(g_, shape, 0);
     Values values(g_, memory, static_cast<int32_t>(shape.size()));
     KILN_ASSIGN_OR_RETURN(Ref value, values.At(reduce, place));
+    if (value == nullptr) return true;
     return !uop::Visit(value, [](Ref n) { return n->op != Op::kReduce; });
   }
 

@@ -16,6 +16,12 @@
 #include "core/uop/text.h"
 
 namespace kiln::schedule::internal {
+namespace {
+
+// At how many places one kernel computes one node. Beyond, users of users multiply.
+constexpr uint32_t kMaxPlaces = 256;
+
+}  // namespace
 
 absl::StatusOr<int64_t> ElemsOf(Graph& g, absl::Span<const Ref> shape) {
   if (const std::optional<int64_t> elems = MaxElems(g, shape); elems.has_value()) return *elems;
@@ -55,7 +61,7 @@ absl::StatusOr<Ref> Values::At(Ref n, Place place) {
       stack.push_back(std::move(frame));
       return false;
     }
-    if (!is_root) known_.emplace(Key{node, at.node()}, arrived);
+    if (!is_root) Remember(node, at, arrived);
     return true;
   };
 
@@ -70,12 +76,19 @@ absl::StatusOr<Ref> Values::At(Ref n, Place place) {
       continue;
     }
     KILN_ASSIGN_OR_RETURN(arrived, Finish(frame));
-    const Key key = {frame.node, frame.place.node()};
+    const Frame finished = std::move(frame);
     stack.pop_back();
     if (stack.empty()) return arrived;
-    known_.emplace(key, arrived);
+    Remember(finished.node, finished.place, arrived);
+    if (crowded_ != nullptr) return nullptr;
     stack.back().values.push_back(arrived);
   }
+}
+
+void Values::Remember(Ref n, Place place, Ref value) {
+  known_.emplace(Key{n, place.node()}, value);
+  const bool is_computed = uop::IsAlu(n->op) || n->op == Op::kReduce;
+  if (is_computed && ++num_places_[n] > kMaxPlaces && crowded_ == nullptr) crowded_ = n;
 }
 
 absl::StatusOr<Ref> Values::Begin(Frame& frame, bool is_root) {

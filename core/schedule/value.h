@@ -10,6 +10,7 @@
 
 #include "core/schedule/place.h"
 #include "core/uop/graph.h"
+#include "core/uop/node_map.h"
 
 namespace kiln::schedule::internal {
 
@@ -32,8 +33,11 @@ class Values {
       : g_(g), memory_(memory), next_axis_(first_axis) {}
 
   // The element `place` of `n`, whatever it is outside of the place's condition. Computes `n`
-  // itself even if it is stored, unless it is an INPUT or an ASSIGN. No recursion.
+  // itself even if it is stored, unless it is an INPUT or an ASSIGN. No recursion. Null if some node
+  // would have to be computed at too many places, because what uses it, directly or not, does so in
+  // ever more ways; `crowded` is then that node, which had better be stored.
   absl::StatusOr<Ref> At(Ref n, Place place);
+  Ref crowded() const { return crowded_; }
   // Where in memory the element `place` of INPUT or ASSIGN `n`, or of what ASSIGN `n` writes, is.
   struct Location {
     Ref input;
@@ -54,6 +58,7 @@ class Values {
     Ref inside = nullptr;     // Of a movement.
     std::vector<Ref> ranges;  // Of a reduction.
   };
+  void Remember(Ref n, Place place, Ref value);
   // The value of what has no operands; else null, and `frame` has them.
   absl::StatusOr<Ref> Begin(Frame& frame, bool is_root);
   absl::StatusOr<Ref> BeginReduce(Frame& frame);
@@ -66,6 +71,8 @@ class Values {
   Memory& memory_;
   int32_t next_axis_;
   absl::flat_hash_map<Key, Ref> known_;
+  uop::NodeMap<uint32_t> num_places_;
+  Ref crowded_ = nullptr;
 };
 
 // Elements that `shape` has at most. InvalidArgument if int64 doesn't hold that.
