@@ -150,7 +150,7 @@ Value* Emitter::Guard(Value* gate, Value* address) {
     memory->setAlignment(llvm::Align(64));
     scratch_ = memory;
   }
-  return b_.CreateSelect(gate, address, scratch_);
+  return values_.Select(gate, address, scratch_);
 }
 
 // ** loads **
@@ -204,7 +204,7 @@ Value* Emitter::LoadOne(Ref n, const Place& p, LaneShape at, int combination) {
   if (gate == nullptr || n->num_src < 2 || uop::IsEffect(n->src(1)->op)) return loaded;
   Value* other = Get(n->src(1), at, combination);
   if (at.vector && !has_vector_gate) gate = b_.CreateVectorSplat(width, gate);
-  return b_.CreateSelect(gate, loaded, other);
+  return values_.Select(gate, loaded, other);
 }
 
 absl::Status Emitter::EmitLoad(Ref n) {

@@ -40,7 +40,7 @@ Value* ValueBuilder::Cast(Value* v, DType from, DType to) {
 Value* ValueBuilder::IntegerToFloat(Value* v, DType from, DType to) {
   if (from == DType::kBool) {
     llvm::Type* type = Like(v, RegisterType(to));
-    return b_.CreateSelect(v, llvm::ConstantFP::get(type, 1.0), llvm::ConstantFP::get(type, 0.0));
+    return Select(v, llvm::ConstantFP::get(type, 1.0), llvm::ConstantFP::get(type, 0.0));
   }
   const auto convert = [&](Value* x, llvm::Type* scalar) {
     llvm::Type* type = Like(x, scalar);
@@ -54,10 +54,10 @@ Value* ValueBuilder::IntegerToFloat(Value* v, DType from, DType to) {
     // was lost. Rounds to odd.
     Value* lost = b_.CreateICmpNE(b_.CreateAnd(v, Int(v, 0x7ff)), Int(v, 0));
     Value* cut = b_.CreateAnd(v, Int(v, ~uint64_t{0x7ff}));
-    Value* odd = b_.CreateSelect(lost, b_.CreateOr(cut, Int(v, 0x800)), cut);
+    Value* odd = Select(lost, b_.CreateOr(cut, Int(v, 0x800)), cut);
     Value* magnitude = v;
     if (dtype::IsSigned(from)) magnitude = b_.CreateXor(v, b_.CreateAShr(v, Int(v, 63)));
-    v = b_.CreateSelect(b_.CreateICmpULT(magnitude, Int(v, uint64_t{1} << 53)), v, odd);
+    v = Select(b_.CreateICmpULT(magnitude, Int(v, uint64_t{1} << 53)), v, odd);
   }
   return Round(convert(v, b_.getDoubleTy()), to);  // The conversion is exact.
 }
@@ -72,20 +72,20 @@ Value* ValueBuilder::FloatToInteger(Value* v, DType to) {
   Value* too_large = b_.CreateFCmpOGE(v, Float(v, end));
   Value* above = is_signed ? b_.CreateFCmpOGE(v, Float(v, -end)) : b_.CreateFCmpOGE(v, Float(v, 0));
   Value* in_range = b_.CreateAnd(above, b_.CreateFCmpOLT(v, Float(v, end)));
-  Value* safe = b_.CreateSelect(in_range, v, Float(v, 0));
+  Value* safe = Select(in_range, v, Float(v, 0));
   Value* integer =
       is_signed || bits < 32 ? b_.CreateFPToSI(safe, wide) : b_.CreateFPToUI(safe, wide);
   integer = b_.CreateTrunc(integer, narrow);
   const auto limit = [&](Int128 value) {
     return llvm::ConstantInt::get(narrow, static_cast<uint64_t>(value), is_signed);
   };
-  integer = b_.CreateSelect(too_large, limit(dtype::MaxValue(to)), integer);
+  integer = Select(too_large, limit(dtype::MaxValue(to)), integer);
   if (!is_signed) return integer;
-  return b_.CreateSelect(b_.CreateFCmpOLT(v, Float(v, -end)), limit(dtype::MinValue(to)), integer);
+  return Select(b_.CreateFCmpOLT(v, Float(v, -end)), limit(dtype::MinValue(to)), integer);
 }
 
 Value* ValueBuilder::Bitcast(Value* v, DType from, DType to) {
-  if (dtype::IsFloat(from)) v = b_.CreateSelect(IsNan(v), Nan(v), v);  // There is one NaN.
+  if (dtype::IsFloat(from)) v = Select(IsNan(v), Nan(v), v);  // There is one NaN.
   Value* bits = ToMemory(v, from);
   bits = b_.CreateBitCast(bits, Like(bits, MemoryType(to)));
   return FromMemory(bits, to);
@@ -101,7 +101,7 @@ Value* ValueBuilder::RoundToOdd(Value* v) {
   Value* away = b_.CreateFCmpOGT(Magnitude(back), Magnitude(v));
   Value* cut = b_.CreateSub(bits, b_.CreateZExt(away, bits->getType()));
   Value* odd = b_.CreateOr(cut, Int(bits, 1));
-  return FromBits(b_.CreateSelect(b_.CreateFCmpONE(back, v), odd, bits));
+  return FromBits(Select(b_.CreateFCmpONE(back, v), odd, bits));
 }
 
 Value* ValueBuilder::Round(Value* v, DType d) {
@@ -117,7 +117,7 @@ Value* ValueBuilder::RoundToBFloat16(Value* v) {
   Value* odd = b_.CreateAnd(b_.CreateLShr(bits, Int(bits, 16)), Int(bits, 1));
   Value* sum = b_.CreateAdd(bits, b_.CreateAdd(odd, Int(bits, 0x7fff)));
   Value* rounded = FromBits(b_.CreateAnd(sum, Int(bits, 0xffff0000)));
-  return b_.CreateSelect(IsNan(v), Nan(v), rounded);
+  return Select(IsNan(v), Nan(v), rounded);
 }
 
 Value* ValueBuilder::RoundToSmall(Value* v, DType d) {
@@ -134,13 +134,13 @@ Value* ValueBuilder::RoundToSmall(Value* v, DType d) {
   const double shift = std::ldexp(1.0, f.min_exponent - (f.precision - 1) + kFractionBits);
   Value* denormal = b_.CreateFSub(b_.CreateFAdd(magnitude, Float(v, shift)), Float(v, shift));
   Value* is_denormal = b_.CreateFCmpOLT(magnitude, Float(v, std::ldexp(1.0, f.min_exponent)));
-  Value* rounded = b_.CreateSelect(is_denormal, denormal, normal);
+  Value* rounded = Select(is_denormal, denormal, normal);
   const double overflow = f.saturates ? f.max_finite : std::numeric_limits<double>::infinity();
   Value* too_large = b_.CreateFCmpOGT(rounded, Float(v, f.max_finite));
-  rounded = b_.CreateSelect(too_large, Float(v, overflow), rounded);
+  rounded = Select(too_large, Float(v, overflow), rounded);
   Value* sign = b_.CreateAnd(Bits(v), Int(bits, kSignBit));
   Value* result = FromBits(b_.CreateOr(Bits(rounded), sign));
-  return b_.CreateSelect(IsNan(v), Nan(v), result);
+  return Select(IsNan(v), Nan(v), result);
 }
 
 // ** memory **
@@ -176,9 +176,9 @@ Value* ValueBuilder::DecodeSmall(Value* v, DType d) {
   Value* special = Nan(value);
   if (f.infinity != f.nan) {
     Value* infinite = b_.CreateICmpEQ(magnitude, Int(bits, f.infinity));
-    special = b_.CreateSelect(infinite, llvm::ConstantFP::getInfinity(value->getType()), special);
+    special = Select(infinite, llvm::ConstantFP::getInfinity(value->getType()), special);
   }
-  value = b_.CreateSelect(b_.CreateICmpUGE(magnitude, Int(bits, f.infinity)), special, value);
+  value = Select(b_.CreateICmpUGE(magnitude, Int(bits, f.infinity)), special, value);
   return FromBits(b_.CreateOr(Bits(value), sign));
 }
 
@@ -190,9 +190,9 @@ Value* ValueBuilder::EncodeSmall(Value* v, DType d) {
   Value* bits = b_.CreateLShr(Bits(scaled), Int(Bits(v), kFractionBits + 1 - f.precision));
   if (f.infinity != f.nan) {
     Value* infinity = llvm::ConstantFP::getInfinity(v->getType());
-    bits = b_.CreateSelect(b_.CreateFCmpOEQ(magnitude, infinity), Int(bits, f.infinity), bits);
+    bits = Select(b_.CreateFCmpOEQ(magnitude, infinity), Int(bits, f.infinity), bits);
   }
-  bits = b_.CreateSelect(IsNan(v), Int(bits, f.nan), bits);
+  bits = Select(IsNan(v), Int(bits, f.nan), bits);
   Value* sign = b_.CreateAnd(b_.CreateLShr(Bits(v), Int(bits, 32 - width)),
                              Int(bits, uint64_t{1} << (width - 1)));
   return b_.CreateTrunc(b_.CreateOr(bits, sign), Like(v, b_.getIntNTy(width)));

@@ -22,7 +22,7 @@ Emitter::Emitter(const codegen::Program& program, const Plan& plan, const HostCp
       cpu_(cpu),
       module_(module),
       context_(module.getContext()),
-      b_(context_, llvm::InstSimplifyFolder(module.getDataLayout())),
+      b_(context_),
       values_(b_, cpu),
       addresses_(1) {
   llvm::FastMathFlags flags;

@@ -40,8 +40,16 @@ llvm::Constant* ValueBuilder::Constant(DType d, Scalar v, int lanes) {
                                         c);
 }
 
+Value* ValueBuilder::Select(Value* condition, Value* x, Value* y) {
+  if (const auto* known = llvm::dyn_cast<llvm::Constant>(condition)) {
+    if (known->isAllOnesValue()) return x;
+    if (known->isNullValue()) return y;
+  }
+  return x == y ? x : b_.CreateSelect(condition, x, y);
+}
+
 Value* ValueBuilder::Alu(Op op, DType d, absl::Span<Value* const> operands) {
-  if (op == Op::kWhere) return b_.CreateSelect(operands[0], operands[1], operands[2]);
+  if (op == Op::kWhere) return Select(operands[0], operands[1], operands[2]);
   if (d == DType::kBool) return AluOnBool(op, operands);
   return dtype::IsFloat(d) ? AluOnFloat(op, d, operands) : AluOnInteger(op, d, operands);
 }
@@ -124,25 +132,25 @@ Value* ValueBuilder::Divide(Op op, bool is_signed, Value* x, Value* y) {
   Value* minus_one = llvm::ConstantInt::getAllOnesValue(y->getType());
   Value* by_minus_one = is_signed ? b_.CreateICmpEQ(y, minus_one) : nullptr;
   Value* special = is_signed ? b_.CreateOr(by_zero, by_minus_one) : by_zero;
-  Value* divisor = b_.CreateSelect(special, Int(y, 1), y);
+  Value* divisor = Select(special, Int(y, 1), y);
   if (op == Op::kMod) {
     Value* remainder = is_signed ? b_.CreateSRem(x, divisor) : b_.CreateURem(x, divisor);
-    return b_.CreateSelect(by_zero, x, remainder);
+    return Select(by_zero, x, remainder);
   }
   Value* quotient = is_signed ? b_.CreateSDiv(x, divisor) : b_.CreateUDiv(x, divisor);
-  if (is_signed) quotient = b_.CreateSelect(by_minus_one, b_.CreateNeg(x), quotient);
-  return b_.CreateSelect(by_zero, Int(x, 0), quotient);
+  if (is_signed) quotient = Select(by_minus_one, b_.CreateNeg(x), quotient);
+  return Select(by_zero, Int(x, 0), quotient);
 }
 
 Value* ValueBuilder::Shift(Op op, bool is_signed, Value* x, Value* count) {
   const unsigned width = x->getType()->getScalarSizeInBits();
   Value* in_range = b_.CreateICmpULT(count, Int(count, width));
   if (op == Op::kShr && is_signed) {
-    return b_.CreateAShr(x, b_.CreateSelect(in_range, count, Int(count, width - 1)));
+    return b_.CreateAShr(x, Select(in_range, count, Int(count, width - 1)));
   }
-  Value* safe = b_.CreateSelect(in_range, count, Int(count, 0));
+  Value* safe = Select(in_range, count, Int(count, 0));
   Value* shifted = op == Op::kShl ? b_.CreateShl(x, safe) : b_.CreateLShr(x, safe);
-  return b_.CreateSelect(in_range, shifted, Int(x, 0));
+  return Select(in_range, shifted, Int(x, 0));
 }
 
 // ** floats **: in float32 or float64, and rounded if the dtype is narrower. For +, -, *, / and
@@ -186,8 +194,8 @@ Value* ValueBuilder::AluOnFloat(Op op, DType d, absl::Span<Value* const> operand
 
 // A comparison with NaN is false, which gives x.
 Value* ValueBuilder::MaxOfFloats(Value* x, Value* y) {
-  Value* larger = b_.CreateSelect(b_.CreateFCmpOGT(y, x), y, x);
-  return b_.CreateSelect(IsNan(y), y, larger);
+  Value* larger = Select(b_.CreateFCmpOGT(y, x), y, x);
+  return Select(IsNan(y), y, larger);
 }
 
 Value* ValueBuilder::MulAcc(DType d, Value* x, Value* y, Value* z) {

@@ -7,7 +7,6 @@
 
 #include "absl/types/span.h"
 
-#include "llvm/Analysis/InstSimplifyFolder.h"
 #include "llvm/IR/IRBuilder.h"
 
 #include "backends/llvm/host_cpu.h"
@@ -16,7 +15,8 @@
 
 namespace kiln::backend_llvm {
 
-using Builder = llvm::IRBuilder<llvm::InstSimplifyFolder>;
+// Folds constants, but looks at no instruction: phis of open loops are not complete.
+using Builder = llvm::IRBuilder<>;
 
 // Confined to the compile job. No instruction that it makes can trap or has undefined results.
 class ValueBuilder {
@@ -34,6 +34,9 @@ class ValueBuilder {
   llvm::Value* Alu(Op op, DType d, absl::Span<llvm::Value* const> operands);
   llvm::Value* Cast(llvm::Value* v, DType from, DType to);
   llvm::Value* Bitcast(llvm::Value* v, DType from, DType to);
+
+  // Without an instruction if the condition is known.
+  llvm::Value* Select(llvm::Value* condition, llvm::Value* x, llvm::Value* y);
 
   // Between what is in memory and what is in registers.
   llvm::Value* FromMemory(llvm::Value* v, DType d);
