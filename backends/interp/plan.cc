@@ -190,10 +190,12 @@ class Planner {
       step.memory = static_cast<uint32_t>(param.number);
     }
     KILN_RETURN_IF_ERROR(AddOperand(step, place->src(1), lanes, &step.element));
-    if (place->num_src > 2)
+    if (place->num_src > 2) {
       KILN_RETURN_IF_ERROR(AddOperand(step, place->src(2), lanes, &step.gate));
-    const bool has_data = n->num_src > 1 && n->src(1)->dtype != DType::kVoid;
-    if (has_data) KILN_RETURN_IF_ERROR(AddOperand(step, n->src(1), lanes, &step.data));
+    }
+    if (n->num_src > 1 && n->src(1)->dtype != DType::kVoid) {
+      KILN_RETURN_IF_ERROR(AddOperand(step, n->src(1), lanes, &step.data));
+    }
     if (n->Is(Op::kStore)) {
       for (Ref s : n->src().subspan(2)) {
         return absl::UnimplementedError(absl::StrCat("a store with ", uop::Excerpt(s)));

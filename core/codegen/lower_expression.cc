@@ -71,6 +71,11 @@ absl::StatusOr<Ref> LowerExpression(Graph& g, Ref root, const OpSupport& target,
   if (HasBlocks(root)) {
     KILN_ASSIGN_OR_RETURN(root, Rewrite(g, root, {.name = "if blocks", .rules = kBlockRules}));
   }
+  return internal::LowerArithmetic(g, root, target, math);
+}
+
+absl::StatusOr<Ref> internal::LowerArithmetic(Graph& g, Ref root, const OpSupport& target,
+                                              symbolic::Math math) {
   KILN_ASSIGN_OR_RETURN(
       root, Rewrite(g, root, {.name = "narrow element indices", .rules = kElementIndexRules}));
   KILN_ASSIGN_OR_RETURN(root, symbolic::LowerIndex(g, root));

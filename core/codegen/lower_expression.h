@@ -17,4 +17,12 @@ namespace kiln::codegen {
 absl::StatusOr<Ref> LowerExpression(Graph& g, Ref root, const OpSupport& target,
                                     symbolic::Math math = symbolic::Math::kExact);
 
+namespace internal {
+
+// The last steps of LowerExpression, for a root that is simplified: element indices in int32 where
+// they fit, dtype index as int32 and int64, and what `target` lacks decomposed.
+absl::StatusOr<Ref> LowerArithmetic(Graph& g, Ref root, const OpSupport& target,
+                                    symbolic::Math math);
+
+}  // namespace internal
 }  // namespace kiln::codegen

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
+
 #include "core/dtype/dtype.h"
 #include "core/uop/graph.h"
 
@@ -74,5 +76,8 @@ inline bool IsLoop(uop::Ref n) {
   const uop::AxisType type = n->arg.range().type;
   return type == uop::AxisType::kLoop || type == uop::AxisType::kReduce;
 }
+// The lane ranges of a value, by axis id; of a STORE, those of its place, value and gate together.
+using Lanes = absl::InlinedVector<uop::Ref, 4>;
+Lanes LanesOf(uop::Graph& g, uop::Ref n);
 
 }  // namespace kiln::codegen

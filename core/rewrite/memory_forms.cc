@@ -1,5 +1,7 @@
 // What kernels and programs share: memory, values with a shape, and control.
 
+#include <algorithm>
+
 #include "core/rewrite/form_checks.h"
 
 namespace kiln::rewrite::internal {
@@ -17,10 +19,17 @@ bool TakesAlternativeAndOrder(Graph& g, const Match& m) {
   return TakesAlternative(g, m) && uop::IsEffect(m.root()->src(2)->op);
 }
 bool TakesOrder(Graph& g, const Match& m) { return KeepsDType(g, m) && EffectsFollow(g, m); }
-bool KeepsDTypeAfterEffects(Graph& g, const Match& m) {
-  return KeepsDType(g, m) && EffectsFollow(g, m);
+bool KeepsDTypeInOrder(Graph& g, const Match& m) {
+  const absl::Span<const Ref> order = m.root()->src().subspan(1);
+  return KeepsDType(g, m) && std::all_of(order.begin(), order.end(), [](Ref s) {
+           return uop::IsEffect(s->op) || s->Is(Op::kRange);
+         });
 }
-bool EndsAnEffect(Graph&, const Match& m) { return uop::IsEffect(m.root()->src(0)->op); }
+bool EndsEffects(Graph&, const Match& m) {
+  const absl::Span<const Ref> src = m.root()->src();
+  return src.size() > 1 && src.back()->Is(Op::kRange) &&
+         std::all_of(src.begin(), src.end() - 1, [](Ref s) { return uop::IsEffect(s->op); });
+}
 
 // A place, as source of LOAD and STORE.
 constexpr auto place = op<Op::kIndex>(rest);
@@ -40,7 +49,8 @@ constexpr auto kForms = forms(
     allow(op<Op::kStore>(place, rest), StoresItsDType,
           "store(place, value [, gate], ranges that end here...), with a value of the place's "
           "dtype and a bool gate"),
-    allow(op<Op::kAfter>(x, rest), KeepsDTypeAfterEffects, "after(x, effects...), of x's dtype"),
+    allow(op<Op::kAfter>(x, rest), KeepsDTypeInOrder,
+          "after(x, effects or ranges...), of x's dtype: after the effects, in the loops"),
     // ** values with a shape **
     allow(op<Op::kStack>(rest), SourcesKeepDType, "stack(values...), all of one dtype"),
     allow(op<Op::kUnstack>(x), KeepsDType, "unstack{element}(x), of x's dtype"),
@@ -49,7 +59,7 @@ constexpr auto kForms = forms(
     allow(op<Op::kIf>(p), "if(bool)"),
     allow(op<Op::kIf>(p, x), EffectsFollow, "if(bool, effect that it comes after)"),
     allow(op<Op::kEndIf>(op<Op::kIf>(rest), rest), EffectsFollow, "endif(if, effects...)"),
-    allow(op<Op::kEnd>(x, every(op<Op::kRange>(y))), EndsAnEffect, "end(effect, ranges...)"),
+    allow(op<Op::kEnd>(rest), EndsEffects, "end(effects..., range): the loop ends after them"),
     allow(op<Op::kSink>(rest), AllEffects, "sink(effects...)"));
 
 }  // namespace

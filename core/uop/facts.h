@@ -97,7 +97,8 @@ inline const FloatBounds& FloatBoundsOf(Graph& g, Ref n) {
 // shape only the function library knows.
 absl::StatusOr<absl::Span<const Ref>> ShapeOf(Graph& g, Ref n);
 
-// The RANGE nodes that `n` depends on and that have not ended below it (END, REDUCE, STORE), by id.
+// The RANGE nodes that `n` depends on and that have not ended below it, by id: what END, REDUCE and
+// STORE list ends there, and lanes (kUpcast, kUnroll) end at a STORE.
 // Costs nodes times ranges: for kernels, which have few.
 absl::Span<const Ref> RangesOf(Graph& g, Ref n);
 

@@ -110,11 +110,11 @@ enum OpTrait : uint8_t {
   X(kIndex, "index", 2, 3, kNone, kNoTraits)   /* param, element index [, gate]: a place. */      \
   X(kLoad, "load", 1, 3, kNone, kNoTraits)     /* place [, value if gated off [, order]] */       \
   X(kStore, "store", 2, 255, kNone, kEffect)   /* place, value [, gate or ranges ended...] */     \
-  X(kAfter, "after", 2, 255, kNone, kNoTraits) /* x, effects...: x, which comes after them. */    \
+  X(kAfter, "after", 2, 255, kNone, kNoTraits) /* x, effects, ranges...: x, after them. */        \
   X(kBarrier, "barrier", 0, 255, kNone, kEffect)                                                  \
   X(kIf, "if", 1, 2, kNone, kEffect)              /* condition [, order] */                       \
   X(kEndIf, "endif", 1, 255, kNone, kEffect)      /* if, effects... */                            \
-  X(kEnd, "end", 1, 255, kNone, kEffect)          /* effect, ranges that end here... */           \
+  X(kEnd, "end", 1, 255, kNone, kEffect)          /* effects..., range that ends here. */         \
   X(kSink, "sink", 0, 255, kNone, kEffect)        /* Everything that must happen. */              \
   X(kKernel, "kernel", 1, 255, kPayload, kEffect) /* body, buffers...; text: name. */             \
   X(kLinear, "linear", 0, 255, kNone, kEffect)    /* Instructions or launches in order. */

@@ -13,14 +13,20 @@ bool ById(Ref a, Ref b) { return a->id < b->id; }
 // The first source that may be a range which ends at `n`; num_src if there is none.
 int FirstEnded(Ref n) {
   switch (n->op) {
+    case Op::kEnd:  // Its effects are no ranges, however many there are.
+      return 0;
     case Op::kReduce:
-    case Op::kEnd:
       return 1;
     case Op::kStore:
       return 2;
     default:
       return n->num_src;
   }
+}
+
+bool IsLane(Ref range) {
+  const AxisType type = range->arg.range().type;
+  return type == AxisType::kUpcast || type == AxisType::kUnroll;
 }
 
 absl::Span<const Ref> KnownRanges(Ref n) { return {n->facts->ranges, n->facts->num_ranges}; }
@@ -48,7 +54,8 @@ void Collect(Ref n, Scratch& scratch) {
     const auto at = std::lower_bound(ranges.begin(), ranges.end(), n->src(i), ById);
     if (at != ranges.end() && *at == n->src(i)) ranges.erase(at);
   }
-  if (n->op == Op::kRange) ranges.push_back(n);  // Its id is above those of its sources.
+  if (n->op == Op::kStore) std::erase_if(ranges, IsLane);  // It happens for each of them.
+  if (n->op == Op::kRange) ranges.push_back(n);            // Its id is above those of its sources.
 }
 
 }  // namespace
