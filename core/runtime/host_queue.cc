@@ -1,9 +1,7 @@
 #include "core/runtime/host_queue.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
-#include <optional>
 #include <utility>
 #include <variant>
 
@@ -15,12 +13,6 @@ namespace kiln::runtime {
 
 void CopyHost(const BufferSlice& to, const BufferSlice& from) {
   std::memcpy(to.host(), from.host(), static_cast<size_t>(std::min(to.bytes, from.bytes)));
-}
-
-int64_t HostTimeNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }
 
 HostQueue::HostQueue(Options options) : options_(std::move(options)), thread_([this] { Loop(); }) {}

@@ -1,16 +1,18 @@
 // A queue that is a thread of this process, for devices that run kernels on the CPU.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <string>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 
+#include "core/runtime/clock.h"
 #include "core/runtime/device.h"
 #include "core/runtime/host_timeline.h"
 
@@ -61,8 +63,5 @@ class HostQueue final : public Queue {
 
 // Copies between host-visible slices: as many bytes as both have.
 void CopyHost(const BufferSlice& to, const BufferSlice& from);
-
-// Nanoseconds of a clock that never goes back, from an arbitrary start.
-int64_t HostTimeNs();
 
 }  // namespace kiln::runtime

@@ -1,0 +1,100 @@
+// From tensor graphs to results.
+//
+//   Registry registry;
+//   RegisterCpuBackend(registry);
+//   KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Create(registry, {}));
+//   KILN_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> x, engine->Upload("cpu:0", bytes));
+//   KILN_ASSIGN_OR_RETURN(RunResult result, engine->Run(graph, {.inputs = {{0, x}}, ...}));
+//   KILN_RETURN_IF_ERROR(engine->Read(result.outputs[0], absl::MakeSpan(host)));  // Waits.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+#include "core/runtime/graph_runner.h"
+#include "core/runtime/kernel_cache.h"
+#include "core/runtime/object_store.h"
+#include "core/runtime/plan_builder.h"
+#include "core/runtime/registry.h"
+#include "core/runtime/thread_pool.h"
+#include "core/tensor/tensor_graph.h"
+
+namespace kiln::runtime {
+
+struct EngineOptions {
+  std::string default_device = "cpu:0";
+  // Where compiled kernels are kept. None: they are not. A folder that can't be used is no error:
+  // see Engine::cache_status.
+  std::optional<std::string> cache_folder = std::nullopt;
+  int64_t max_cache_bytes = int64_t{512} << 20;
+  size_t max_plans = 1024;    // Graphs that are kept ready.
+  size_t max_kernels = 8192;  // Executables that are kept loaded.
+  int compile_threads = 0;    // 0: one for each core.
+  // Runs every kernel on this device as well ("interp:0") and compares: see checked_run.h. Runs
+  // then wait for their results.
+  std::optional<std::string> validate_on = std::nullopt;
+  symbolic::Math math = symbolic::Math::kExact;
+};
+
+// Thread-safe. Buffers of its runs must be destroyed before the registry, not before the engine.
+class Engine {
+ public:
+  // Errors of opening the device to validate on. The registry is borrowed.
+  static absl::StatusOr<std::unique_ptr<Engine>> Create(Registry& registry, EngineOptions options);
+
+  // Makes a graph ready: schedules it, compiles its kernels in parallel. A graph with the same
+  // structure that was seen before costs some 50 ns for each of its nodes; threads that come with
+  // one new graph do the work once. Adds nodes to the graph, which may die then.
+  absl::StatusOr<std::shared_ptr<GraphRunner>> Prepare(tensor::TensorGraph& graph);
+
+  // Prepare, and one run: see GraphRunner::Run. Errors of both.
+  absl::StatusOr<RunResult> Run(tensor::TensorGraph& graph, const RunArgs& args);
+
+  // ** memory **
+  // A buffer of at least `bytes` bytes (0 is fine); contents undefined.
+  absl::StatusOr<std::shared_ptr<Buffer>> Allocate(std::string_view device, int64_t bytes);
+  absl::StatusOr<std::shared_ptr<Buffer>> Upload(std::string_view device,
+                                                 absl::Span<const std::byte> contents);
+  // Waits for the work that was submitted before and writes the contents; not for other work. If
+  // that has failed: its error, with FailedPrecondition where it was an input of it that had failed.
+  absl::Status Read(const Tensor& tensor, absl::Span<std::byte> to);
+  absl::Status Read(Buffer& buffer, int64_t offset, absl::Span<std::byte> to);
+  // Waits for the work that was submitted before and uses the buffer, then overwrites. The buffer is
+  // well again, whatever has failed before.
+  absl::Status Write(Buffer& buffer, int64_t offset, absl::Span<const std::byte> from);
+  // Frees the memory that is kept for temporaries.
+  void DropArenas();
+
+  // ** counters **
+  struct Counters {
+    int64_t plans_built = 0;  // Graphs that were scheduled.
+    KernelCache::Counters kernels;
+    ObjectStore::Counters store;
+    int64_t schedule_ns = 0;  // Building plans, compiling included; in all threads together.
+  };
+  Counters counters() const;
+  // Why nothing is kept on disk; OK if it is, or if that was not asked for.
+  const absl::Status& cache_status() const { return cache_status_; }
+
+ private:
+  Engine(Registry& registry, EngineOptions options);
+
+  Registry& registry_;
+  const EngineOptions options_;
+  absl::Status cache_status_;
+  std::unique_ptr<ObjectStore> store_;  // May be null.
+  Device* reference_ = nullptr;
+  std::unique_ptr<KernelCache> kernels_;
+  ThreadPool threads_;
+  const std::shared_ptr<SubmitState> state_ = std::make_shared<SubmitState>();
+  SingleFlightCache<Digest, std::shared_ptr<GraphRunner>> runners_;
+  std::atomic<int64_t> plans_built_ = 0, schedule_ns_ = 0;
+};
+
+}  // namespace kiln::runtime
