@@ -297,10 +297,10 @@ TEST(KernelSpec, ReductionsAreOverRanges) {
 
 TEST(KernelSpec, ControlIsOfEffects) {
   EXPECT_THAT(Kernel("sink(3:int8)"), HasSubstr("sink(effects...)"));
-  EXPECT_THAT(Kernel("end(sink(), 4)"), HasSubstr("end(effect, ranges...)"));
+  EXPECT_THAT(Kernel("end(sink(), 4)"), HasSubstr("end(effects..., range)"));
   EXPECT_THAT(Kernel("if(3:int8)"), HasSubstr("if(bool)"));
   EXPECT_THAT(Kernel("endif(sink(), sink())"), HasSubstr("endif(if, effects...)"));
-  EXPECT_THAT(Kernel("after(3:int8, 4:int8)"), HasSubstr("after(x, effects...)"));
+  EXPECT_THAT(Kernel("after(3:int8, 4:int8)"), HasSubstr("after(x, effects or ranges...)"));
 }
 
 TEST(KernelSpec, ShapesGoTogether) {
@@ -355,17 +355,47 @@ TEST(ProgramSpec, NoIndexIsLeft) {
               HasSubstr("element index of dtype int32 or int64"));
 }
 
-TEST(ProgramSpec, EveryLoopIsClosed) {
-  EXPECT_THAT(Program("range{0, loop}(64:int32):int32 + 1"),
-              HasSubstr("no end or store ends this loop"));
+TEST(ProgramSpec, EveryLoopEndsOnce) {
+  EXPECT_THAT(Program("range{0, loop}(64:int32):int32 + 1"), HasSubstr("no end ends this loop"));
+  EXPECT_THAT(Program("%0 = range{0, loop}(64:int32):int32; sink(end(sink(), %0), end(barrier(), "
+                      "%0))"),
+              HasSubstr("its loop ends elsewhere too"));
 }
 
-TEST(ProgramSpec, OnlyLoopsAreLeft) {
-  EXPECT_THAT(Program("range{0, upcast}(4:int32):int32"),
+TEST(ProgramSpec, LanesHaveAConstantNumber) {
+  EXPECT_EQ(Program("range{0, upcast}(4:int32):int32 * 8"), "OK");
+  EXPECT_EQ(Program("reduce{add}(cast(r0.unroll:4:int32):float32, r0)"), "OK");
+  EXPECT_THAT(Program("range{0, unroll}(n[0,9]:int32):int32"),
+              HasSubstr("range{axis, upcast or unroll}(constant end)"));
+  EXPECT_THAT(Program("range{0, upcast}(0:int32):int32"), HasSubstr("constant end"));
+}
+
+TEST(ProgramSpec, OnlyLoopsAndLanesAreLeft) {
+  EXPECT_THAT(Program("range{0, local}(4:int32):int32"),
               HasSubstr("range{axis, loop or reduce}(end)"));
   EXPECT_THAT(Program("range{0, loop}(4:int8):int8"),
               HasSubstr("both of dtype int32 or both int64"));
-  EXPECT_THAT(Program("reduce{add}(3:int8)"), HasSubstr("reduce is none of its ops"));
+  EXPECT_THAT(Program("reduce{add}(3:int8)"), HasSubstr("reduce{add, mul or max}(x, lane"));
+  EXPECT_THAT(Program("%0 = range{0, reduce}(4:int32):int32; sink(store(index(param{\"a\", 0, 4, "
+                      "global}:float32, 0:int32), reduce{add}(cast(%0):float32, %0)))"),
+              HasSubstr("reduce{add, mul or max}(x, lane ranges...)"));
+}
+
+TEST(ProgramSpec, InstructionsAreInAnOrderThatCanBeCarriedOut) {
+  constexpr std::string_view kNodes =
+      "%r = range{0, loop}(4:int32):int32; %i = index(param{\"a\", 0, 4, global}:int8, %r); "
+      "%s = store(%i, 1:int8); %e = end(%s, %r); ";
+  const auto list = [&](std::string_view order) {
+    return Program(std::string(kNodes) + std::string(order));
+  };
+  EXPECT_EQ(list("linear(%r, %i, %s, %e)"), "OK");
+  EXPECT_THAT(list("linear(%r, %s, %i, %e)"), HasSubstr("it is listed before a source"));
+  EXPECT_THAT(list("linear(%r, %i, %i, %s, %e)"), HasSubstr("it is listed twice"));
+  EXPECT_THAT(list("linear(%r, %i, %s, %e, load(%i))"),
+              HasSubstr("a source is in a loop that ended"));
+  EXPECT_THAT(list("%q = range{1, loop}(4:int32):int32; linear(%r, %q, %i, %s, %e, end(sink(), "
+                   "%q))"),
+              HasSubstr("an inner loop has not ended"));
 }
 
 }  // namespace
