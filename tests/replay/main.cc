@@ -22,6 +22,9 @@ ABSL_FLAG(std::string, dir, "tests/fixtures", "Folder of *.jsonl and *.jsonl.gz 
 ABSL_FLAG(std::vector<std::string>, set, {},
           "Sets to run, each of which must have a file. Default: all that have one.");
 ABSL_FLAG(std::string, only, "", "Run only the records with this id.");
+ABSL_FLAG(std::string, on, "reference", "What runs the set graphs: reference.");
+ABSL_FLAG(int64_t, max_macs, -1,
+          "Skip graphs in which more elements enter reductions. Default: as --on can bear.");
 ABSL_FLAG(bool, verbose, false, "Print counts per kind of record, too.");
 
 namespace kiln::replay {
@@ -96,7 +99,8 @@ void PrintCounted(const std::map<std::string, int64_t>& counted, const char* wha
 int Main() {
   const std::string dir = absl::GetFlag(FLAGS_dir), only = absl::GetFlag(FLAGS_only);
   const std::vector<std::string> wanted = absl::GetFlag(FLAGS_set);
-  std::vector<std::unique_ptr<FixtureSet>> sets = AllSets();
+  std::vector<std::unique_ptr<FixtureSet>> sets =
+      AllSets({.on = absl::GetFlag(FLAGS_on), .max_macs = absl::GetFlag(FLAGS_max_macs)});
   for (const std::string& name : wanted) {
     if (std::none_of(sets.begin(), sets.end(),
                      [&](const auto& set) { return set->name() == name; })) {

@@ -1,0 +1,30 @@
+#include "tests/replay/graphs_executor.h"
+
+#include "absl/strings/str_cat.h"
+
+#include "tests/support/tensor_evaluator.h"
+
+namespace kiln::replay {
+namespace {
+
+class ReferenceExecutor final : public GraphExecutor {
+ public:
+  absl::StatusOr<support::TensorResults> Run(const tensor::TensorGraph& graph,
+                                             const support::TensorRun& run) override {
+    return support::EvaluateTensors(graph, run);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<GraphExecutor> MakeReferenceExecutor() {
+  return std::make_unique<ReferenceExecutor>();
+}
+
+absl::StatusOr<std::unique_ptr<GraphExecutor>> MakeExecutor(std::string_view name) {
+  if (name == "reference") return MakeReferenceExecutor();
+  return absl::NotFoundError(absl::StrCat("nothing called \"", std::string(name),
+                                          "\" to run graphs on; there is: reference"));
+}
+
+}  // namespace kiln::replay
