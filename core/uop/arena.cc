@@ -102,6 +102,8 @@ void NodeStore::AddChunk() {
   current_ = static_cast<UOp*>(AcquireBlock(ChunkBytes(ChunkNodes(num_chunks_))));
   chunks_[static_cast<size_t>(num_chunks_)] = current_;
   current_start_ = ChunkStart(num_chunks_);
+  origin_[static_cast<size_t>(num_chunks_)] =
+      reinterpret_cast<uintptr_t>(current_) - current_start_ * sizeof(UOp);
   limit_ = current_start_ + ChunkNodes(num_chunks_);
   ++num_chunks_;
 }

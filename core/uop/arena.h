@@ -45,6 +45,7 @@ class ZeroedArray {
   }
   size_t size() const { return size_; }
   T& operator[](size_t i) { return data_[i]; }
+  T* data() { return data_; }
   const T* begin() const { return data_; }
   const T* end() const { return data_ + size_; }
 
@@ -67,7 +68,9 @@ class NodeStore {
   ~NodeStore();
 
   uint32_t size() const { return size_; }
-  const UOp* At(uint32_t id) const { return &chunks_[ChunkOf(id)][id - ChunkStart(ChunkOf(id))]; }
+  const UOp* At(uint32_t id) const {
+    return reinterpret_cast<const UOp*>(origin_[ChunkOf(id)] + size_t{id} * sizeof(UOp));
+  }
   // Memory for the node with id size(), which grows by one. The contents are undefined.
   UOp* Append() {
     if (size_ == limit_) AddChunk();
@@ -78,7 +81,11 @@ class NodeStore {
 
  private:
   static constexpr int kMaxChunks = 25;  // 2^32 nodes.
-  static int ChunkOf(uint32_t id) { return absl::bit_width(id / kFirstChunk); }
+  static_assert(absl::has_single_bit(kFirstChunk));
+  static size_t ChunkOf(uint32_t id) {
+    return static_cast<size_t>(absl::bit_width(id | (kFirstChunk - 1)) -
+                               absl::bit_width(kFirstChunk - 1));
+  }
   static uint32_t ChunkStart(int chunk) { return chunk == 0 ? 0 : kFirstChunk << (chunk - 1); }
   static uint32_t ChunkNodes(int chunk) {
     return chunk == 0 ? kFirstChunk : kFirstChunk << (chunk - 1);
@@ -91,6 +98,7 @@ class NodeStore {
   int num_chunks_ = 0;
   UOp* current_ = nullptr;
   std::array<UOp*, kMaxChunks> chunks_{};
+  std::array<uintptr_t, kMaxChunks> origin_{};  // Where node 0 would be if it were in the chunk.
 };
 
 // Thread-compatible. Hands out memory that is never freed singly.

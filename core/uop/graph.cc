@@ -1,5 +1,6 @@
 #include "core/uop/graph.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/numeric/bits.h"
@@ -12,16 +13,28 @@
 namespace kiln::uop {
 namespace {
 
-constexpr size_t kInitialSlots = 512;
+constexpr uint32_t kInitialNodes = 256;
+constexpr size_t kInitialSlots = 128;
+constexpr size_t kSlotsPerLine = 8;  // 64 bytes.
+constexpr size_t kSlotsPerNode = 2;  // Of `home_`.
 
-// A multiplication for each part, and one good mix at the end: this is on the way to every node.
-uint32_t IdentityHash(Op op, DType dtype, uint8_t tag, Arg arg, absl::Span<const Ref> src) {
+struct Identity {
+  uint32_t hash;
+  UOpId newest;  // Of the sources.
+};
+// A multiplication for each part, and one more so that high bits count as well: this is on the way
+// to every node.
+Identity IdentityOf(Op op, DType dtype, uint8_t tag, Arg arg, absl::Span<const Ref> src) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
   uint64_t h = (uint64_t{static_cast<uint8_t>(op)} << 56 |
                 uint64_t{static_cast<uint8_t>(dtype)} << 48 | uint64_t{tag} << 40 | src.size());
   h = (h ^ arg.bits()) * kOdd;
-  for (Ref s : src) h = (absl::rotl(h, 23) ^ s->id) * kOdd;
-  return static_cast<uint32_t>(Mix(h));
+  UOpId newest = 0;
+  for (Ref s : src) {
+    h = (absl::rotl(h, 23) ^ s->id) * kOdd;
+    newest = std::max(newest, s->id);
+  }
+  return {static_cast<uint32_t>(((h ^ (h >> 32)) * kOdd) >> 32), newest};
 }
 
 bool SameSources(Ref n, absl::Span<const Ref> src) {
@@ -40,9 +53,31 @@ Arg HashedArg(Op op, Arg arg) {
   return Arg::FromBits(arg.payload().hash);
 }
 
+// The first slot of the home line of nodes whose newest source is this.
+constexpr size_t HomeLine(UOpId newest) {
+  return newest * kSlotsPerNode / kSlotsPerLine * kSlotsPerLine;
+}
+
 }  // namespace
 
-Graph::Graph() : table_(kInitialSlots), payloads_(64) {}
+template <typename IsSame>
+Graph::Slot& Graph::FindSlot(uint32_t hash, Slot* home, IsSame is_same) {
+  const auto fits = [&](const Slot& s) {
+    return s.id_plus_1 == 0 || (s.hash == hash && is_same(nodes_.At(s.id_plus_1 - 1)));
+  };
+  if (home != nullptr) {
+    for (size_t k = 0; k < kSlotsPerLine; ++k) {
+      Slot& s = home[(hash + k) % kSlotsPerLine];
+      if (fits(s)) return s;
+    }
+  }
+  const size_t mask = others_.size() - 1;
+  size_t i = hash & mask;
+  while (!fits(others_[i])) i = (i + 1) & mask;
+  return others_[i];
+}
+
+Graph::Graph() : home_(kInitialNodes * kSlotsPerNode), others_(kInitialSlots), payloads_(64) {}
 
 Ref Graph::Make(Op op, DType dtype, absl::Span<const Ref> src, Arg arg, uint8_t tag) {
   KILN_DCHECK(src.size() >= Info(op).min_src && src.size() <= static_cast<size_t>(MaxSources(op)));
@@ -53,16 +88,13 @@ Ref Graph::Make(Op op, DType dtype, absl::Span<const Ref> src, Arg arg, uint8_t 
     swapped[1] = src[0];
     src = swapped;
   }
-  const uint32_t hash = IdentityHash(op, dtype, tag, HashedArg(op, arg), src);
-  const size_t mask = table_.size() - 1;
-  size_t i = hash & mask;
-  for (; table_[i].id_plus_1 != 0; i = (i + 1) & mask) {
-    if (table_[i].hash != hash) continue;
-    Ref n = nodes_.At(table_[i].id_plus_1 - 1);
-    if (n->op == op && n->dtype == dtype && n->tag == tag && n->arg == arg && SameSources(n, src)) {
-      return n;
-    }
-  }
+  const auto [hash, newest] = IdentityOf(op, dtype, tag, HashedArg(op, arg), src);
+  Slot* home = src.empty() ? nullptr : &home_[HomeLine(newest)];
+  Slot& slot = FindSlot(hash, home, [&](Ref n) {
+    return n->op == op && n->dtype == dtype && n->tag == tag && n->arg == arg &&
+           SameSources(n, src);
+  });
+  if (slot.id_plus_1 != 0) return nodes_.At(slot.id_plus_1 - 1);
 
   UOp* n = nodes_.Append();
   n->id = nodes_.size() - 1;
@@ -84,27 +116,35 @@ Ref Graph::Make(Op op, DType dtype, absl::Span<const Ref> src, Arg arg, uint8_t 
   }
   n->arg = arg;
   n->facts = nullptr;
-  table_[i] = {hash, n->id + 1};
-  if (size_t{n->id} * 2 + 2 > table_.size()) Grow(table_.size() * 2);
+  slot = {hash, n->id + 1};
+  if (IsOther(slot) && ++num_others_ * 2 > others_.size()) GrowOthers();
+  if (size() * kSlotsPerNode >= home_.size()) GrowHome(home_.size() * 2);
   return n;
 }
 
-void Graph::Grow(size_t slots) {
-  ZeroedArray<Slot> table(slots);
-  const size_t mask = slots - 1;
-  for (const Slot& s : table_) {
+// Lines keep their owners: nothing moves to another slot.
+void Graph::GrowHome(size_t slots) {
+  ZeroedArray<Slot> home(slots);
+  std::copy(home_.begin(), home_.end(), home.data());
+  home_.Swap(home);
+}
+
+void Graph::GrowOthers() {
+  ZeroedArray<Slot> others(others_.size() * 2);
+  const size_t mask = others.size() - 1;
+  for (const Slot& s : others_) {
     if (s.id_plus_1 == 0) continue;
     size_t i = s.hash & mask;
-    while (table[i].id_plus_1 != 0) i = (i + 1) & mask;
-    table[i] = s;
+    while (others[i].id_plus_1 != 0) i = (i + 1) & mask;
+    others[i] = s;
   }
-  table_.Swap(table);
+  others_.Swap(others);
 }
 
 void Graph::Reserve(uint32_t n) {
-  size_t slots = table_.size();
-  while (slots < (size_t{size()} + n) * 2) slots *= 2;
-  if (slots != table_.size()) Grow(slots);
+  size_t slots = home_.size();
+  while (slots <= (size_t{size()} + n) * kSlotsPerNode) slots *= 2;
+  if (slots != home_.size()) GrowHome(slots);
 }
 
 const Payload* Graph::InternPayload(std::string_view text, absl::Span<const int64_t> ints) {
@@ -162,7 +202,7 @@ Facts* Graph::MutableFacts(Ref n) {
 
 int64_t Graph::capacity_bytes() const {
   return nodes_.capacity_bytes() + side_.capacity_bytes() +
-         static_cast<int64_t>(table_.size() * sizeof(Slot)) +
+         static_cast<int64_t>((home_.size() + others_.size()) * sizeof(Slot)) +
          static_cast<int64_t>(payloads_.size() * sizeof(PayloadSlot));
 }
 

@@ -95,7 +95,7 @@ class Graph {
   uint32_t size() const { return nodes_.size(); }
   // Pre: id < size().
   Ref At(UOpId id) const { return nodes_.At(id); }
-  // Room for `n` more nodes in the intern table, so that it does not grow meanwhile.
+  // Room for `n` more nodes in the large part of the intern table, so that it does not grow meanwhile.
   void Reserve(uint32_t n);
   // For what lives as long as the nodes: facts.
   BumpAllocator& side_memory() { return side_; }
@@ -109,17 +109,31 @@ class Graph {
 
  private:
   struct Slot {
-    uint32_t hash, id_plus_1;  // 0: empty. The hash is here so that a miss never touches a node.
+    uint32_t hash;       // Here so that a miss never touches a node.
+    uint32_t id_plus_1;  // 0: empty.
   };
   struct PayloadSlot {
     const Payload* payload;
   };
-  void Grow(size_t slots);
+  // Where a node is, or else the empty slot where it belongs. `home` is its home line; null if it
+  // has no sources.
+  template <typename IsSame>
+  Slot& FindSlot(uint32_t hash, Slot* home, IsSame is_same);
+  bool IsOther(const Slot& s) const { return &s >= others_.begin() && &s < others_.end(); }
+  void GrowHome(size_t slots);
+  void GrowOthers();
   void GrowPayloads();
 
   NodeStore nodes_;
   BumpAllocator side_;
-  ZeroedArray<Slot> table_;            // Size is a power of two; at most half full.
+  // The intern table has two parts. A node is in the home line of its newest source: a cache line
+  // that source shares with the nodes made just before and after it, so that a pass, which makes
+  // users of nodes that it just made, stays in a small part of a large table. What has no sources,
+  // or found its home line full, is in a table addressed by the hash. A home line that is full
+  // stays full, so a node never has to move from one to the other.
+  ZeroedArray<Slot> home_;    // More than ids; size is a power of two.
+  ZeroedArray<Slot> others_;  // Size is a power of two; at most half full.
+  size_t num_others_ = 0;
   ZeroedArray<PayloadSlot> payloads_;  // The same.
   size_t num_payloads_ = 0;
   std::array<NodeMap<Ref>, kNumMemoSlots> memos_;

@@ -1,5 +1,7 @@
 #include "core/uop/graph.h"
 
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -106,6 +108,26 @@ TEST(Graph, InternsPayloadsByContents) {
   EXPECT_EQ(p, g.InternPayload("x", ints));
   EXPECT_EQ(p->text, "x");
   EXPECT_EQ(p->ints, absl::MakeConstSpan(ints));
+}
+
+// Shapes that fill the lines of the intern table: each node with two users that are newer than
+// anything else they use, one node with all of them, and nodes without sources.
+TEST(Graph, FindsEveryNodeAgainHoweverItsUsersAreDistributed) {
+  constexpr int kNodes = 20'000;
+  Graph g;
+  std::vector<Ref> tree = {g.Variable("i", 0, 9)};
+  for (size_t i = 0; tree.size() < kNodes; ++i) {
+    tree.push_back(g.Unary(Op::kNeg, tree[i]));
+    tree.push_back(g.Unary(Op::kTrunc, tree[i]));
+  }
+  for (int i = 0; i < kNodes; ++i) g.Add(tree.back(), g.Index(i));
+  const uint32_t size = g.size();
+  for (UOpId id = 0; id < size; ++id) {
+    Ref n = g.At(id);
+    EXPECT_EQ(n->id, id);
+    EXPECT_EQ(g.Make(n->op, n->dtype, n->src(), n->arg, n->tag), n);
+  }
+  EXPECT_EQ(g.size(), size);
 }
 
 TEST(Graph, ReserveChangesNothingButSpeed) {

@@ -1,6 +1,7 @@
 #include "core/uop/walk.h"
 
 #include <set>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 
@@ -96,6 +97,10 @@ TEST(NodeMap, ReadsAsEmptyWhatWasNotSet) {
   map.Clear();
   EXPECT_EQ(map.Get(b), 0);
   EXPECT_EQ(map[a], 0);
+  map[a] = 5;
+  NodeMap<int> moved = std::move(map);
+  EXPECT_EQ(moved.Get(a), 5);
+  EXPECT_EQ(moved.Get(b), 0);
 }
 
 }  // namespace
