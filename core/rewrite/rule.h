@@ -97,19 +97,18 @@ struct Rule {
     return r;
   }
 
-  // The replacement for `n`, or null. Algebra keeps the dtype, or does not fire. The condition and the right side are inside the match, so
-  // that their "no" makes it try the next operand order. `n` itself is a "no" as well, unless it is
-  // to be kept.
-  KILN_ALWAYS_INLINE Ref Try(Scope& scope, Ref n) const {
+  // Whether the search for a rule ends with this one: it fires, and `out` is the replacement; or its
+  // function failed, and `out` is null. Algebra keeps the dtype, or does not fire. The condition and
+  // the right side are inside the match, so that their "no" makes it try the next operand order. `n`
+  // itself is a "no" as well, unless it is to be kept.
+  KILN_ALWAYS_INLINE bool Try(Scope& scope, Ref n, Ref& out) const {
     BoundNodes b;
-    Ref out = nullptr;
-    left.template Try<0>(n, b, [&]<uint64_t B>() KILN_LAMBDA_INLINE {
+    return left.template Try<0>(n, b, [&]<uint64_t B>() KILN_LAMBDA_INLINE {
       if (!condition.Holds(scope.graph, b)) return false;
       out = Apply(scope, n, b);
       if (out == n && !scope.stop) out = nullptr;
       return out != nullptr || !scope.error.ok();
     });
-    return out;
   }
   [[gnu::noinline]] Ref Apply(Scope& scope, Ref n, const BoundNodes& b) const {
     if constexpr (kIsFunction) {
@@ -180,7 +179,9 @@ struct TableCode {
   template <size_t I>
   static Ref TryAlone(Scope& scope, Ref n) {
     if (!Left<I>::kOps.Has(n->op) || !InDomain(kDomain, OperandDType(n))) return nullptr;
-    return Get<I>().Try(scope, n);
+    Ref out = nullptr;
+    Get<I>().Try(scope, n, out);
+    return out;
   }
   template <size_t I>
   static Ref Instance(Graph& g, InstanceSource& source, DType d) {
@@ -222,20 +223,24 @@ struct TableCode {
   template <size_t I, Op O>
   KILN_ALWAYS_INLINE static bool One(Scope& scope, Ref n, Ref& out) {
     if constexpr (Left<I>::kOps.Has(O)) {
-      out = Get<I>().Try(scope, n);
+      if (!Get<I>().Try(scope, n, out)) return false;
       if (out != nullptr) scope.fired = &kInfo[I];
-      return out != nullptr || !scope.error.ok();
+      return true;
     }
     return false;
   }
+  template <Op O, size_t... I>
+  KILN_ALWAYS_INLINE static Ref First(Scope& scope, Ref n, std::index_sequence<I...>) {
+    Ref out = nullptr;
+    (void)(One<I, O>(scope, n, out) || ...);
+    return out;
+  }
+  // Pre: n->op is O. The compiler is told, so that the rules need not look.
   template <Op O>
   static Ref Try(Scope& scope, Ref n) {
+    if (n->op != O) __builtin_unreachable();
     if (!InDomain(kDomain, OperandDType(n))) return nullptr;
-    Ref out = nullptr;
-    [&]<size_t... I>(std::index_sequence<I...>) {
-      (void)(One<I, O>(scope, n, out) || ...);
-    }(std::make_index_sequence<kSize>{});
-    return out;
+    return First<O>(scope, n, std::make_index_sequence<kSize>{});
   }
   template <Op O>
   static constexpr TryFn ForOp() {
