@@ -21,7 +21,7 @@ class KernelMemory : public Memory {
   KernelMemory(Graph& g, const Storage& storage, Ref root, Ref overwritten)
       : g_(g), storage_(storage), overwritten_(overwritten), states_{root} {}
 
-  bool IsStored(Ref n) const override { return storage_.is_stored.Get(n); }
+  bool IsStored(Ref n) const override { return storage_.is_read.Get(n); }
   Ref ParamOf(Ref state, int64_t elems) override {
     if (state == overwritten_) state = states_[0];
     auto it = std::find(states_.begin(), states_.end(), state);

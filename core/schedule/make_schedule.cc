@@ -48,7 +48,9 @@ class Scheduler {
   absl::Status MakeKernels() {
     std::vector<Ref> must_store;
     while (true) {
-      KILN_ASSIGN_OR_RETURN(storage_, internal::ChooseStorage(g_, prepared_.sink, must_store));
+      KILN_ASSIGN_OR_RETURN(Storage storage,
+                            internal::ChooseStorage(g_, prepared_.sink, must_store));
+      storage_.emplace(std::move(storage));
       KILN_ASSIGN_OR_RETURN(Ref missing, TryKernels());
       if (missing == nullptr) break;
       must_store.push_back(missing);
@@ -64,11 +66,11 @@ class Scheduler {
     kernels_.clear();
     for (Ref n : uop::Toposort(prepared_.sink)) {
       const bool is_kernel =
-          n->op == Op::kAssign || (storage_.is_stored.Get(n) && n->op != Op::kCopy);
+          n->op == Op::kAssign || (storage_->is_stored.Get(n) && n->op != Op::kCopy);
       if (!is_kernel) continue;
       KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, n));
       if (internal::IsEmpty(shape)) continue;
-      KILN_ASSIGN_OR_RETURN(Kernel kernel, internal::MakeKernel(g_, storage_, states_, n));
+      KILN_ASSIGN_OR_RETURN(Kernel kernel, internal::MakeKernel(g_, *storage_, states_, n));
       if (kernel.crowded != nullptr) return kernel.crowded;
       if (n->op == Op::kAssign && internal::ReadsElsewhere(kernel)) return n->src(1);
       kernels_.push_back(std::move(kernel));
@@ -80,7 +82,7 @@ class Scheduler {
   Ref SourceOf(Ref n) { return internal::SkipReshapes(n); }
 
   void AddCopies() {
-    for (Ref n : storage_.stored) {
+    for (Ref n : storage_->stored) {
       if (n->op == Op::kCopy) tasks_.push_back({.writes = n, .reads = {SourceOf(n->src(0))}});
     }
   }
@@ -172,7 +174,7 @@ class Scheduler {
   Graph& g_;
   Prepared prepared_;
   States states_;
-  Storage storage_;
+  std::optional<Storage> storage_;
   std::vector<Kernel> kernels_;
   std::vector<Task> tasks_;
   absl::flat_hash_map<Ref, int32_t> output_number_, buffer_;

@@ -36,19 +36,25 @@ absl::StatusOr<Place> SimplifyPlace(Graph& g, Ref valid, absl::Span<const Ref> i
   return Place::Of(g, valid, simple);
 }
 
-absl::StatusOr<Origin> OriginOf(Graph& g, Ref n, Place place) {
+absl::StatusOr<Origin> OriginOf(Graph& g, Ref n, Place place,
+                                absl::FunctionRef<bool(Ref)> stop_at) {
   tensor::Place at = {{place.index().begin(), place.index().end()}, g.Bool(true)};
-  for (; uop::IsMovement(n->op); n = n->src(0)) {
+  do {
     KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g, n->src(0)));
     KILN_ASSIGN_OR_RETURN(at, tensor::StepBack(g, shape, tensor::StepOf(n), at));
-  }
-  Ref valid = at.valid;
+    n = n->src(0);
+  } while (uop::IsMovement(n->op) && !stop_at(n));
+  KILN_ASSIGN_OR_RETURN(Ref inside, symbolic::Simplify(g, at.valid));
+  Ref valid = inside;
   if (!place.AlwaysValid()) {
-    valid = IsIntConst(at.valid, 1) ? place.valid() : g.And(place.valid(), at.valid);
+    if (!inside->IsConst()) {
+      KILN_ASSIGN_OR_RETURN(inside, symbolic::SimplifyGiven(g, inside, place.valid()));
+      if (inside == nullptr) inside = g.Bool(false);
+    }
+    valid = IsIntConst(inside, 1) ? place.valid() : g.And(place.valid(), inside);
   }
   KILN_ASSIGN_OR_RETURN(const Place base_place, SimplifyPlace(g, valid, at.index));
-  if (base_place.NeverValid()) return Origin{n, base_place, g.Bool(false)};
-  KILN_ASSIGN_OR_RETURN(Ref inside, symbolic::Simplify(g, at.valid));
+  if (base_place.NeverValid()) inside = g.Bool(false);
   return Origin{n, base_place, inside};
 }
 

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
@@ -31,14 +32,15 @@ class Place {
   Ref node_ = nullptr;
 };
 
-// Where in `base`, the first node below `n` that is no movement, the element `place` of `n` is.
+// Where in `base`, the first node below `n` that is no movement or at which to stop, the element
+// `place` of `n` is.
 struct Origin {
   Ref base;
   Place place;  // Simplified. Its condition implies that of the place in `n`.
   Ref inside;   // Whether it is there at all and not padding, given that the place in `n` is valid.
 };
 // Pre: IsMovement(n->op). Errors: those of symbolic::Simplify and uop::ShapeOf.
-absl::StatusOr<Origin> OriginOf(Graph& g, Ref n, Place place);
+absl::StatusOr<Origin> OriginOf(Graph& g, Ref n, Place place, absl::FunctionRef<bool(Ref)> stop_at);
 
 // The row-major position of a place in a tensor of shape `shape`, simplified given that it is valid.
 absl::StatusOr<Ref> PositionOf(Graph& g, absl::Span<const Ref> shape, Place place);

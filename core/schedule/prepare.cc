@@ -65,7 +65,10 @@ class Preparer {
     if (n->op == Op::kContiguous) {
       Ref base = SkipReshapes(src[0]);
       const bool whole = base->op == Op::kInput || (base->op == Op::kAssign && AssignsWhole(base));
-      if (whole || base->op == Op::kContiguous || base->op == Op::kCopy) return src[0];
+      // What can be computed anywhere is stored only where someone asks for it.
+      if (whole || out_.device.Get(src[0]) == 0 || base->op == Op::kContiguous ||
+          base->op == Op::kCopy)
+        return src[0];
     }
     int32_t device = 0;
     if (n->op == Op::kCopy) {

@@ -6,7 +6,6 @@
 #include "core/dtype/status.h"
 #include "core/schedule/place.h"
 #include "core/schedule/value.h"
-#include "core/tensor/movement.h"
 #include "core/uop/facts.h"
 #include "core/uop/walk.h"
 
@@ -16,17 +15,24 @@ namespace {
 // Above this many different places of one value in the kernels that compute it, it is stored.
 constexpr size_t kMaxPlaces = 16;
 
-bool KeepsElements(Op op) { return op == Op::kReshape || op == Op::kPermute || op == Op::kFlip; }
+// What a part is taken of is stored whole if it has at most so many times the elements: other parts
+// are likely to be needed too.
+constexpr int kWholeAtMost = 4;
 
 class Chooser {
  public:
-  Chooser(Graph& g, Ref sink) : g_(g), nodes_(uop::Toposort(sink)), sink_(sink) {}
+  Chooser(Graph& g, Ref sink) : g_(g), nodes_(uop::Toposort(sink)), sink_(sink) {
+    for (Ref n : nodes_) {
+      has_data_[n] = n->op == Op::kInput || std::any_of(n->src().begin(), n->src().end(),
+                                                        [this](Ref s) { return has_data_.Get(s); });
+    }
+  }
 
   absl::Status Choose(absl::Span<const Ref> must_store) {
     for (Ref n : must_store) Store(n);
     ForceStorage();
-    KILN_RETURN_IF_ERROR(StoreBeforeExpansion());
     for (Ref n : nodes_) forced_[n] = storage_.is_stored.Get(n);
+    KILN_RETURN_IF_ERROR(StoreBeforeExpansion());
     KILN_RETURN_IF_ERROR(StoreWherePlacesDiffer());
     DropNeedless();
     return absl::OkStatus();
@@ -34,7 +40,9 @@ class Chooser {
 
   Storage Take() {
     for (Ref n : nodes_) {
-      if (storage_.is_stored.Get(n)) storage_.stored.push_back(n);
+      if (!storage_.is_stored.Get(n)) continue;
+      storage_.stored.push_back(n);
+      storage_.is_read[n] = n->op == Op::kCopy || reduces_.Get(n) || has_data_.Get(n);
     }
     return std::move(storage_);
   }
@@ -101,6 +109,21 @@ class Chooser {
     return !uop::Visit(value, [](Ref n) { return n->op != Op::kReduce; });
   }
 
+  // Of `n` and what it is a movement of, what is best stored: as much as possible is left to the reader.
+  Ref BestForm(Ref n) {
+    Ref best = n;
+    const Int128 elems = ElemsOrMax(n);
+    while (uop::IsMovement(n->op) && n->op != Op::kExpand) {
+      n = n->src(0);
+      if (ElemsOrMax(n) <= elems * kWholeAtMost) best = n;
+    }
+    return best;
+  }
+  Int128 ElemsOrMax(Ref n) {
+    const auto shape = uop::ShapeOf(g_, n);
+    return shape.ok() ? MaxElems(g_, *shape).value_or(INT64_MAX) : INT64_MAX;
+  }
+
   bool ExpandsSomething(Ref expand) {
     const auto shape = uop::ShapeOf(g_, expand->src(0));
     for (size_t axis = 0; shape.ok() && axis < shape->size(); ++axis) {
@@ -114,9 +137,7 @@ class Chooser {
       if (uop::IsEffect(n->op)) continue;
       KILN_ASSIGN_OR_RETURN(reduces_[n], ComputesReduction(n));
       if (n->op != Op::kExpand || !Reduces(n->src(0)) || !ExpandsSomething(n)) continue;
-      Ref s = n->src(0);
-      while (KeepsElements(s->op)) s = s->src(0);
-      Store(s);
+      Store(BestForm(n->src(0)));
     }
     return Update();
   }
@@ -174,7 +195,7 @@ class Chooser {
     }
     if (uop::IsMovement(n->op)) {
       // One step at a time: a movement in the middle of a chain may have users of its own.
-      KILN_ASSIGN_OR_RETURN(const Origin origin, StepOrigin(n, place));
+      KILN_ASSIGN_OR_RETURN(const Origin origin, OriginOf(g_, n, place, [](Ref) { return true; }));
       if (!origin.place.NeverValid()) add(n->src(0), origin.place);
       return absl::OkStatus();
     }
@@ -199,18 +220,8 @@ class Chooser {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Origin> StepOrigin(Ref n, Place place) {
-    const tensor::Place at = {{place.index().begin(), place.index().end()}, g_.Bool(true)};
-    KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, n->src(0)));
-    KILN_ASSIGN_OR_RETURN(const tensor::Place back,
-                          tensor::StepBack(g_, shape, tensor::StepOf(n), at));
-    KILN_ASSIGN_OR_RETURN(const Place simple,
-                          SimplifyPlace(g_, g_.And(place.valid(), back.valid), back.index));
-    return Origin{n->src(0), simple, back.valid};
-  }
-
-  // What was stored for its places computes no reduction any more, since what is below was stored
-  // later: it is computed again instead.
+  // What need not have been stored, since the reduction below was stored later for other reasons: it
+  // is computed again instead.
   void DropNeedless() {
     for (Ref n : nodes_) {
       if (uop::IsEffect(n->op)) continue;
@@ -226,6 +237,7 @@ class Chooser {
   const std::vector<Ref> nodes_;  // Sources first.
   Ref sink_;
   Storage storage_;
+  uop::NodeMap<bool> has_data_;  // Depends on an input.
   uop::NodeMap<bool> reduces_, forced_;
   uop::NodeMap<Loops> loops_;
 };

@@ -15,6 +15,9 @@ struct Storage {
   // Nodes other than INPUT and ASSIGN that one kernel each computes into memory, sources first.
   std::vector<Ref> stored;
   uop::NodeMap<bool> is_stored;  // The same as a set.
+  // Those that kernels read. What depends on no input and no reduction is computed again even if it is
+  // stored as well.
+  uop::NodeMap<bool> is_read;
 };
 
 // Decides what of the graph under `sink` is stored: outputs, what is copied or CONTIGUOUS, and every

@@ -118,7 +118,8 @@ absl::StatusOr<Ref> Values::Begin(Frame& frame, bool is_root) {
       break;
   }
   if (uop::IsMovement(n->op)) {
-    KILN_ASSIGN_OR_RETURN(const Origin origin, OriginOf(g_, n, place));
+    KILN_ASSIGN_OR_RETURN(const Origin origin,
+                          OriginOf(g_, n, place, [this](Ref m) { return memory_.IsStored(m); }));
     if (origin.place.NeverValid()) return ZeroOf(g_, n->dtype);
     frame.inside = origin.inside;
     frame.operands = {{origin.base, origin.place}};
@@ -201,7 +202,7 @@ absl::StatusOr<Values::Location> Values::LocationOf(Ref n, Place place) {
       continue;
     }
     KILN_DCHECK(uop::IsMovement(n->op));
-    KILN_ASSIGN_OR_RETURN(const Origin origin, OriginOf(g_, n, place));
+    KILN_ASSIGN_OR_RETURN(const Origin origin, OriginOf(g_, n, place, [](Ref) { return false; }));
     n = origin.base;
     place = origin.place;
   }
@@ -225,7 +226,9 @@ absl::StatusOr<Ref> Values::Read(Ref n, Place place) {
 Ref Values::Load(Ref state, int64_t elems, Ref position, Ref valid, DType dtype) {
   if (IsIntConst(valid, 0)) return ZeroOf(g_, dtype);
   Ref param = memory_.ParamOf(state, elems);
-  if (IsIntConst(valid, 1)) {
+  // Outside of its condition the value does not matter: a gate is for what may not be touched.
+  const Bounds bounds = BoundsOf(g_, position);
+  if (IsIntConst(valid, 1) || (bounds.lo >= 0 && bounds.hi < elems)) {
     return g_.Make(Op::kLoad, dtype, {g_.Make(Op::kIndex, dtype, {param, position})});
   }
   Ref place = g_.Make(Op::kIndex, dtype, {param, position, valid});
