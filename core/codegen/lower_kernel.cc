@@ -70,12 +70,17 @@ absl::StatusOr<Program> LowerKernel(Graph& g, Ref kernel, const Target& target,
   KILN_RETURN_IF_ERROR(CheckAccesses(g, root));
 
   // An opt moves and gates accesses that were proven, and makes no new ones.
-  const std::vector<Opt> opts =
-      options.opts.has_value() ? *options.opts : ChooseOpts(g, root, target);
-  for (const Opt& opt : opts) {
-    KILN_ASSIGN_OR_RETURN(root, ApplyOpt(g, root, opt, target));
-    if (options.on_stage != nullptr) stage(ToText(absl::MakeConstSpan(&opt, 1)), root);
+  if (options.opts.has_value()) {
+    for (const Opt& opt : *options.opts) {
+      KILN_ASSIGN_OR_RETURN(root, ApplyOpt(g, root, opt, target));
+      program.opts.push_back(opt);
+    }
+  } else {
+    Optimised optimised = ChooseOpts(g, root, target);
+    root = optimised.kernel;
+    program.opts = std::move(optimised.opts);
   }
+  stage(ToText(program.opts), root);
   KILN_ASSIGN_OR_RETURN(root, symbolic::Simplify(g, root, Effort::kFull, options.math));
   root = internal::DropTrivialRanges(g, root);
   stage("optimise", root);

@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 
+#include "core/codegen/opt/opt.h"
 #include "core/dtype/dtype.h"
 #include "core/uop/graph.h"
 
@@ -59,6 +60,7 @@ struct Program {
   std::vector<ProgramVariable> variables;  // Sorted by name.
   int32_t num_cores = 1;     // Launched for each core 0 .. num_cores-1, possibly at once.
   int32_t vector_axis = -1;  // Axis id of the lane range that is a machine vector; -1: none.
+  std::vector<Opt> opts;     // What was done to the kernel.
   // Estimates for one launch with variables at their maximum: arithmetic, and bytes that are
   // accessed, each access counted.
   int64_t flops = 0, bytes = 0;

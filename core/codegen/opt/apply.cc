@@ -110,7 +110,8 @@ class Application {
   absl::StatusOr<Ref> MakeLanes(Ref range, AxisType from, AxisType to) {
     KILN_RETURN_IF_ERROR(CheckType(range, from));
     KILN_ASSIGN_OR_RETURN(const int64_t amount, ExactDivisor(range));
-    int64_t lanes = amount;
+    Ref lane = SharedLane(range, amount);
+    int64_t lanes = lane != nullptr ? 1 : amount;
     for (Ref r : ranges_) {
       if (IsLane(r)) lanes *= ConstEnd(r);
       if (lanes > kMaxLanes) return Illegal("more than ", kMaxLanes, " lanes");
@@ -118,7 +119,7 @@ class Application {
     if (from == AxisType::kLoop) {
       KILN_RETURN_IF_ERROR(CheckStoresDependOn(range));
     }
-    Ref lane = g_.Range(amount, AxisId(ranges_.back()) + 1, to);
+    if (lane == nullptr) lane = g_.Range(amount, AxisId(ranges_.back()) + 1, to);
     const int64_t rest = ConstEnd(range) / amount;
     const bool is_reduce = from == AxisType::kReduce;
     if (rest == 1)
@@ -128,6 +129,24 @@ class Application {
     return Replace(
         range, Joined(loop, lane, amount),
         is_reduce ? absl::InlinedVector<Ref, 2>{loop, lane} : absl::InlinedVector<Ref, 2>{loop});
+  }
+
+  // A lane range of this size that nothing depends on together with `range`: one that ends elsewhere.
+  // So all parts of a kernel (the reductions of a softmax, and what it stores) have one machine
+  // vector.
+  Ref SharedLane(Ref range, int64_t size) const {
+    for (Ref lane : ranges_) {
+      if (!IsLane(lane) || ConstEnd(lane) != size) continue;
+      const bool is_free = uop::Visit(kernel_, [&](Ref n) {
+        const auto depend_on = [&](Ref r) {
+          return std::any_of(n->src().begin(), n->src().end(),
+                             [&](Ref s) { return DependsOn(g_, s, r); });
+        };
+        return !depend_on(range) || !depend_on(lane);
+      });
+      if (is_free) return lane;
+    }
+    return nullptr;
   }
 
   absl::StatusOr<Ref> Thread(Ref range) {

@@ -9,8 +9,9 @@
 
 namespace kiln::codegen {
 
-// The kernel after `opt`: the same values in memory. A range that is split keeps its axis id, and its
-// lanes get the next free one. InvalidArgument with the reason if the opt is not legal:
+// The kernel after `opt`: the same values in memory. A range that is split keeps its axis id; its
+// lanes are an existing lane range of that size if nothing depends on both, else a new one with the
+// next free id. InvalidArgument with the reason if the opt is not legal:
 // UPCAST  a loop range with a constant end that `amount` divides, on which every store depends; at
 //         most kMaxLanes lanes in all
 // UNROLL  the same for a range of reductions

@@ -9,8 +9,16 @@
 
 namespace kiln::codegen {
 
-// Opts for a kernel whose ranges are simplified, each legal after those before it. No opts where
-// none pays.
-std::vector<Opt> ChooseOpts(uop::Graph& g, uop::Ref kernel, const Target& target);
+// Opts, and the kernel after them.
+struct Optimised {
+  std::vector<Opt> opts;
+  uop::Ref kernel;
+};
+
+// For a CPU: one machine vector along the range that makes most accesses contiguous, several
+// accumulators for each reduction, a tile of registers where loaded values can be used more than
+// once, and the outermost range that it divides split over the cores if there is enough work. Pre:
+// the ranges of the kernel are simplified. No opts where none pays.
+Optimised ChooseOpts(uop::Graph& g, uop::Ref kernel, const Target& target);
 
 }  // namespace kiln::codegen

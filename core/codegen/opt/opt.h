@@ -1,6 +1,6 @@
 // One step of an optimisation: what to do with a range of a kernel.
 //
-//   UPCAST(1, 16)   the innermost 16 counters of range 1 become a lane range
+//   UPCAST(1, 16)   the innermost 16 counters of loop range 1 become a lane range
 //   UNROLL(3, 4)    the same for a reduction's range
 //   THREAD(0, 2)    range 0 is split into 2 contiguous parts, one for each core
 //   SWAP(0, 1)      range 0 and 1 change places in the order of loops
