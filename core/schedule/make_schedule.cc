@@ -7,6 +7,7 @@
 
 #include "core/dtype/status.h"
 #include "core/schedule/kernels.h"
+#include "core/schedule/multi.h"
 #include "core/schedule/order.h"
 #include "core/schedule/place.h"
 #include "core/schedule/prepare.h"
@@ -185,6 +186,7 @@ class Scheduler {
 }  // namespace
 
 absl::StatusOr<Schedule> MakeSchedule(Graph& g, Ref sink, const ScheduleOptions& options) {
+  KILN_ASSIGN_OR_RETURN(sink, internal::LowerShards(g, sink));
   KILN_ASSIGN_OR_RETURN(Prepared prepared, internal::Prepare(g, sink, options));
   return Scheduler(g, std::move(prepared)).Run();
 }

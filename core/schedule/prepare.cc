@@ -58,10 +58,6 @@ class Preparer {
 
   absl::StatusOr<Ref> Replacement(Ref n, absl::Span<const Ref> src) {
     if (n->op == Op::kDetach) return src[0];
-    if (n->op == Op::kShard || n->op == Op::kUnshard || n->op == Op::kAllReduce) {
-      return absl::UnimplementedError(
-          absl::StrCat("multi-device tensors are not scheduled: ", uop::Excerpt(n)));
-    }
     if (n->op == Op::kContiguous) {
       Ref base = SkipReshapes(src[0]);
       const bool whole = base->op == Op::kInput || (base->op == Op::kAssign && AssignsWhole(base));

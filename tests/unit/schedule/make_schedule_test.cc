@@ -138,5 +138,32 @@ TEST(MakeSchedule, ReadsBeforeOverwriting) {
       << ToText(s);
 }
 
+TEST(MakeSchedule, ComputesPiecesWhereTheyAre) {
+  Graph g;
+  const Schedule s = ScheduleOf(g, R"(
+      %x = shard{"cpu:0,cpu:1", 0}(input{0}(4, 8):float32);
+      %y = exp2(%x);
+      sink(unshard(%y), unshard(reduce{add, 0}(%y)))
+  )");
+  EXPECT_EQ(s.devices, (std::vector<std::string>{"cpu:0", "cpu:1"}));
+  int on_second = 0;
+  for (const Item& item : s.items) {
+    if (const auto* launch = std::get_if<Launch>(&item)) on_second += launch->device == 1;
+  }
+  EXPECT_GE(on_second, 2) << ToText(s);
+}
+
+TEST(MakeSchedule, RefusesOperandsOnDifferentDevices) {
+  Graph g;
+  const auto sink = uop::Parse(g, R"(
+      %x = input{0}(4):float32;
+      sink(%x + copy{"cpu:1"}(%x))
+  )");
+  ASSERT_TRUE(sink.ok()) << sink.status();
+  EXPECT_THAT(
+      MakeSchedule(g, *sink, {}).status(),
+      support::StatusIs(absl::StatusCode::kInvalidArgument, testing::HasSubstr("copy one first")));
+}
+
 }  // namespace
 }  // namespace kiln::schedule
