@@ -54,7 +54,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(Registry& registry, Engin
   return engine;
 }
 
-absl::StatusOr<std::shared_ptr<GraphRunner>> Engine::Prepare(tensor::TensorGraph& graph) {
+absl::StatusOr<std::shared_ptr<GraphRunner>> Engine::Prepare(const tensor::TensorGraph& graph) {
   const PlanContext context = {.registry = registry_,
                                .kernels = *kernels_,
                                .threads = threads_,
@@ -71,7 +71,12 @@ absl::StatusOr<std::shared_ptr<GraphRunner>> Engine::Prepare(tensor::TensorGraph
       });
 }
 
-absl::StatusOr<RunResult> Engine::Run(tensor::TensorGraph& graph, const RunArgs& args) {
+absl::StatusOr<std::shared_ptr<GraphRunner>> Engine::Capture(const tensor::TensorGraph& graph) {
+  KILN_ASSIGN_OR_RETURN(const std::shared_ptr<GraphRunner> runner, Prepare(graph));
+  return std::make_shared<GraphRunner>(runner->shared_plan(), state_);
+}
+
+absl::StatusOr<RunResult> Engine::Run(const tensor::TensorGraph& graph, const RunArgs& args) {
   KILN_ASSIGN_OR_RETURN(const std::shared_ptr<GraphRunner> runner, Prepare(graph));
   if (reference_ != nullptr) return CheckedRun(runner->plan(), args);
   return runner->Run(args);

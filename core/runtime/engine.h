@@ -51,10 +51,13 @@ class Engine {
   // Makes a graph ready: schedules it, compiles its kernels in parallel. A graph with the same
   // structure that was seen before costs some 50 ns for each of its nodes; threads that come with
   // one new graph do the work once. Adds nodes to the graph, which may die then.
-  absl::StatusOr<std::shared_ptr<GraphRunner>> Prepare(tensor::TensorGraph& graph);
+  absl::StatusOr<std::shared_ptr<GraphRunner>> Prepare(const tensor::TensorGraph& graph);
+
+  // Prepare, with command lists that only the caller uses.
+  absl::StatusOr<std::shared_ptr<GraphRunner>> Capture(const tensor::TensorGraph& graph);
 
   // Prepare, and one run: see GraphRunner::Run. Errors of both.
-  absl::StatusOr<RunResult> Run(tensor::TensorGraph& graph, const RunArgs& args);
+  absl::StatusOr<RunResult> Run(const tensor::TensorGraph& graph, const RunArgs& args);
 
   // ** memory **
   // A buffer of at least `bytes` bytes (0 is fine); contents undefined.

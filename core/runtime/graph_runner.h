@@ -49,6 +49,7 @@ class GraphRunner {
   absl::StatusOr<RunResult> Run(const RunArgs& args);
 
   const Plan& plan() const { return *plan_; }
+  const std::shared_ptr<const Plan>& shared_plan() const { return plan_; }
 
  private:
   absl::StatusOr<Recording*> FreeRecording() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mu());

@@ -28,7 +28,7 @@ std::string DeviceOf(const tensor::TensorInput& input, const PlanContext& contex
 
 class PlanBuilder {
  public:
-  PlanBuilder(tensor::TensorGraph& graph, const PlanContext& context)
+  PlanBuilder(const tensor::TensorGraph& graph, const PlanContext& context)
       : graph_(graph), context_(context), scalars_(AddVariables()) {}
 
   absl::StatusOr<std::shared_ptr<const Plan>> Build() {
@@ -275,7 +275,7 @@ class PlanBuilder {
     }
   }
 
-  tensor::TensorGraph& graph_;
+  const tensor::TensorGraph& graph_;
   const PlanContext& context_;
   const std::shared_ptr<Plan> plan_ = std::make_shared<Plan>();
   ScalarProgramBuilder scalars_;
@@ -286,7 +286,7 @@ class PlanBuilder {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const Plan>> BuildPlan(tensor::TensorGraph& graph,
+absl::StatusOr<std::shared_ptr<const Plan>> BuildPlan(const tensor::TensorGraph& graph,
                                                       const PlanContext& context) {
   return PlanBuilder(graph, context).Build();
 }

@@ -26,7 +26,7 @@ struct PlanContext {
 
 // Adds nodes to the graph. Kernels are compiled in parallel. Errors: those of MakeSchedule and
 // LowerKernel, of devices that are not there or don't compile a kernel (named).
-absl::StatusOr<std::shared_ptr<const Plan>> BuildPlan(tensor::TensorGraph& graph,
+absl::StatusOr<std::shared_ptr<const Plan>> BuildPlan(const tensor::TensorGraph& graph,
                                                       const PlanContext& context);
 
 // What a plan depends on: the graph, where its inputs are, and the default device. Linear in the

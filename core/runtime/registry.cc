@@ -10,6 +10,25 @@
 #include "core/dtype/status.h"
 
 namespace kiln::runtime {
+namespace {
+
+struct DeviceName {
+  std::string kind;
+  int index;  // -1: none that there is.
+  std::string full_name;
+};
+
+DeviceName Parse(std::string_view name) {
+  DeviceName parsed = {absl::AsciiStrToLower({name.data(), name.size()}), 0, ""};
+  if (const size_t colon = parsed.kind.find(':'); colon != std::string::npos) {
+    if (!absl::SimpleAtoi(parsed.kind.substr(colon + 1), &parsed.index)) parsed.index = -1;
+    parsed.kind.resize(colon);
+  }
+  parsed.full_name = absl::StrCat(parsed.kind, ":", parsed.index);
+  return parsed;
+}
+
+}  // namespace
 
 absl::Status Registry::Register(Backend backend) {
   absl::MutexLock lock(&mu_);
@@ -22,15 +41,18 @@ absl::Status Registry::Register(Backend backend) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Device*> Registry::Get(std::string_view name) {
-  std::string kind = absl::AsciiStrToLower({name.data(), name.size()});
-  int index = 0;
-  if (const size_t colon = kind.find(':'); colon != std::string::npos) {
-    if (!absl::SimpleAtoi(kind.substr(colon + 1), &index)) index = -1;
-    kind.resize(colon);
-  }
-  const std::string full_name = absl::StrCat(kind, ":", index);
+void Registry::Alias(std::string_view alias, std::string_view name) {
   absl::MutexLock lock(&mu_);
+  aliases_[Parse(alias).full_name] = Parse(name).full_name;
+}
+
+absl::StatusOr<Device*> Registry::Get(std::string_view name) {
+  absl::MutexLock lock(&mu_);
+  DeviceName parsed = Parse(name);
+  if (auto alias = aliases_.find(parsed.full_name); alias != aliases_.end()) {
+    parsed = Parse(alias->second);
+  }
+  const auto& [kind, index, full_name] = parsed;
   if (auto found = devices_.find(full_name); found != devices_.end()) return found->second.get();
   for (const Backend& b : backends_) {
     if (b.kind != kind || index < 0 || index >= b.num_devices) continue;

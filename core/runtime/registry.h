@@ -37,6 +37,8 @@ class Registry {
 
   // AlreadyExists if the kind is there.
   absl::Status Register(Backend backend);
+  // Makes `alias` another name of the device `name`: both as in Get. A device of that name is hidden.
+  void Alias(std::string_view alias, std::string_view name);
   // "cpu:1"; "cpu" is "cpu:0"; upper case is the same. NotFound names what there is; errors of the
   // backend, which is asked again the next time.
   absl::StatusOr<Device*> Get(std::string_view name);
@@ -46,6 +48,7 @@ class Registry {
  private:
   mutable absl::Mutex mu_;
   std::vector<Backend> backends_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, std::string, std::less<>> aliases_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, std::unique_ptr<Device>, std::less<>> devices_ ABSL_GUARDED_BY(mu_);
 };
 

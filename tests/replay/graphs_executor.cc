@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "tests/replay/engine_executor.h"
 #include "tests/support/tensor_evaluator.h"
 
 namespace kiln::replay {
@@ -23,8 +24,9 @@ std::unique_ptr<GraphExecutor> MakeReferenceExecutor() {
 
 absl::StatusOr<std::unique_ptr<GraphExecutor>> MakeExecutor(std::string_view name) {
   if (name == "reference") return MakeReferenceExecutor();
+  if (name == "cpu") return MakeEngineExecutor({.kind = "cpu"});
   return absl::NotFoundError(absl::StrCat("nothing called \"", std::string(name),
-                                          "\" to run graphs on; there is: reference"));
+                                          "\" to run graphs on; there are: reference, cpu"));
 }
 
 }  // namespace kiln::replay

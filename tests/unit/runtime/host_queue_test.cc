@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -42,7 +43,8 @@ TEST_F(HostQueueTest, RunsListsInOrder) {
   EXPECT_EQ(last.point.value, 100);
   EXPECT_TRUE(Await(last).ok());
   EXPECT_EQ(device_.num_runs(), 100);
-  EXPECT_TRUE(std::is_sorted(device_.values().begin(), device_.values().end()));
+  const std::vector<int64_t> values = device_.values();
+  EXPECT_TRUE(std::is_sorted(values.begin(), values.end()));
 }
 
 TEST_F(HostQueueTest, WaitsForAnotherQueue) {
