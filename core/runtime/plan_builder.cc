@@ -184,7 +184,8 @@ class PlanBuilder {
 
   absl::Status AddLaunch(const schedule::Launch& launch, Compiled compiled) {
     const ProgramSignature& signature = compiled.executable->signature();
-    if (signature.buffers.size() != launch.buffers.size()) {
+    // It may have fewer, if what was read last turned out not to matter.
+    if (signature.buffers.size() > launch.buffers.size()) {
       return absl::InternalError(absl::StrCat("kernel \"", launch.name, "\" has ",
                                               signature.buffers.size(), " buffers, its launch ",
                                               launch.buffers.size()));
@@ -195,6 +196,8 @@ class PlanBuilder {
                        .buffers = launch.buffers,
                        .num_written = launch.num_written,
                        .label = launch.label};
+    item.buffers.resize(item.executable->signature().buffers.size());
+    item.num_written = std::min(item.num_written, static_cast<int32_t>(item.buffers.size()));
     for (const codegen::ProgramVariable& v : item.executable->signature().variables) {
       const auto found =
           std::find_if(plan_->variables.begin(), plan_->variables.end(),

@@ -107,7 +107,7 @@ TEST_F(EngineOrderTest, AFailurePoisonsOtherDevices) {
 }
 
 TEST_F(EngineOrderTest, AKernelThatDoesNotCompileIsNamed) {
-  device().fail_to_compile = "E_4";
+  device().fail_to_compile = "e_4";
   const auto failed = Run(AddGraph(1), {{0, Floats({1, 2, 3, 4})}});
   EXPECT_THAT(failed.status(), StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("kernel \"")));
   device().fail_to_compile = "";
