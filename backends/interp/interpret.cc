@@ -43,7 +43,7 @@ class Run {
     for (const auto& a : plan.accumulators) accumulators_.emplace_back(a.elems);
   }
 
-  absl::Status Bind(const Variables& variables) {
+  absl::Status Bind(absl::Span<const int64_t> variables) {
     if (core_ < 0 || core_ >= plan_.num_cores) {
       return absl::InvalidArgumentError(
           absl::StrCat("core ", core_, " of a program for ", plan_.num_cores));
@@ -61,16 +61,17 @@ class Run {
                                                        " bytes, program needs ", ToString(needed)));
       }
     }
-    for (const codegen::ProgramVariable& v : plan_.variables) {
-      const auto at = variables.find(v.name);
-      if (at == variables.end()) {
-        return absl::InvalidArgumentError(absl::StrCat("variable ", v.name, " is missing"));
-      }
-      if (at->second < v.min || at->second > v.max) {
-        return absl::InvalidArgumentError(absl::StrCat("variable ", v.name, " is ", at->second,
+    if (variables.size() != plan_.variables.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "program has ", plan_.variables.size(), " variables, ", variables.size(), " are bound"));
+    }
+    for (size_t i = 0; i < variables.size(); ++i) {
+      const codegen::ProgramVariable& v = plan_.variables[i];
+      if (variables[i] < v.min || variables[i] > v.max) {
+        return absl::InvalidArgumentError(absl::StrCat("variable ", v.name, " is ", variables[i],
                                                        ", not in [", v.min, ", ", v.max, "]"));
       }
-      variables_.push_back(Scalar::Int(at->second));
+      variables_.push_back(Scalar::Int(variables[i]));
     }
     return absl::OkStatus();
   }
@@ -227,14 +228,15 @@ Interpreter::Interpreter(Interpreter&&) noexcept = default;
 Interpreter& Interpreter::operator=(Interpreter&&) noexcept = default;
 Interpreter::~Interpreter() = default;
 
-absl::Status Interpreter::Run(Buffers buffers, const Variables& variables, int32_t core) const {
+absl::Status Interpreter::Run(Buffers buffers, absl::Span<const int64_t> variables,
+                              int32_t core) const {
   interp::Run run(*plan_, buffers, core);
   KILN_RETURN_IF_ERROR(run.Bind(variables));
   return run.Execute();
 }
 
 absl::Status Interpret(Graph& g, const codegen::Program& program, Buffers buffers,
-                       const Variables& variables) {
+                       absl::Span<const int64_t> variables) {
   KILN_ASSIGN_OR_RETURN(const Interpreter interpreter, Interpreter::Create(g, program));
   for (int32_t core = 0; core < program.num_cores; ++core) {
     KILN_RETURN_IF_ERROR(interpreter.Run(buffers, variables, core));

@@ -33,6 +33,10 @@ class OpSupport {
     masks_[static_cast<size_t>(d)] |= Bit(op);
     return *this;
   }
+  constexpr OpSupport& RemoveAll(Op op) {
+    for (uint32_t& mask : masks_) mask &= ~Bit(op);
+    return *this;
+  }
   constexpr OpSupport& Remove(Op op, DType d) {
     masks_[static_cast<size_t>(d)] &= ~Bit(op);
     return *this;

@@ -29,9 +29,7 @@ const Target kTarget = {.name = "test",
                                 Op::kSqrt, Op::kCmpEq, Op::kFDiv, Op::kTrunc},
                         .cores = 2};
 
-std::vector<std::vector<std::byte>> ToBytes(Ref kernel, const Program& program,
-                                            const Contents& contents) {
-  (void)kernel;
+std::vector<std::vector<std::byte>> ToBytes(const Program& program, const Contents& contents) {
   std::vector<std::vector<std::byte>> bytes;
   for (size_t i = 0; i < program.buffers.size(); ++i) {
     const DType d = program.buffers[i].dtype;
@@ -64,14 +62,16 @@ bool Agree(Scalar a, Scalar b, DType d, bool is_exact) {
 }
 
 // Null, or what is wrong.
-std::string Check(Graph& g, const RandomKernel& random, const std::vector<Opt>& opts,
+std::string Check(Graph& g, const RandomKernel& random, const std::optional<std::vector<Opt>>& opts,
                   const Contents& expected) {
   const absl::StatusOr<Program> program = LowerKernel(g, random.kernel, kTarget, {.opts = opts});
   if (!program.ok()) return "not lowered: " + program.status().ToString();
-  std::vector<std::vector<std::byte>> bytes = ToBytes(random.kernel, *program, random.contents);
+  std::vector<std::vector<std::byte>> bytes = ToBytes(*program, random.contents);
   std::vector<absl::Span<std::byte>> buffers;
   for (auto& b : bytes) buffers.push_back(absl::MakeSpan(b));
-  interp::Variables variables(random.variables.begin(), random.variables.end());
+  std::vector<int64_t> variables;
+  for (const ProgramVariable& v : program->variables)
+    variables.push_back(random.variables.at(v.name));
   const absl::Status status = interp::Interpret(g, *program, buffers, variables);
   if (!status.ok()) return "not run: " + status.ToString() + "\n" + ToText(*program);
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -103,6 +103,9 @@ void RunSeeds(uint64_t begin, uint64_t end) {
     std::vector<Opt> opts;
     ASSERT_EQ(Check(g, kernel, opts, expected), "")
         << "seed " << seed << "\n"
+        << uop::ToText(kernel.kernel, uop::Layout::kLines);
+    ASSERT_EQ(Check(g, kernel, std::nullopt, expected), "")
+        << "seed " << seed << " with heuristics\n"
         << uop::ToText(kernel.kernel, uop::Layout::kLines);
     LowerOptions options = {.opts = std::vector<Opt>()};
     Ref simplified = nullptr;
