@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "backends/cpu/cpu.h"
+#include "backends/interp/interp.h"
 #include "core/dtype/status.h"
 #include "core/runtime/engine.h"
 
@@ -56,10 +57,13 @@ class EngineSetup {
     auto setup = std::make_unique<EngineSetup>();
     Registry& registry = setup->registry_;
     KILN_RETURN_IF_ERROR(cpu::RegisterCpuBackend(registry, {.num_devices = num_devices}));
-    for (int i = 0; i < num_devices && options.kind != "cpu"; ++i) {
-      registry.Alias(absl::StrCat("cpu:", i), absl::StrCat(options.kind, ":", i));
+    KILN_RETURN_IF_ERROR(interp::RegisterInterpBackend(registry));
+    if (options.kind == "cpu") {
+      registry.Alias("host", absl::StrCat("cpu:", num_devices - 1));
+    } else {  // There is one: copies are within it.
+      registry.Alias("host", options.kind);
+      for (int i = 0; i < num_devices; ++i) registry.Alias(absl::StrCat("cpu:", i), options.kind);
     }
-    registry.Alias("host", absl::StrCat(options.kind, ":", num_devices - 1));
     runtime::EngineOptions o = {.default_device = absl::StrCat(options.kind, ":0")};
     if (!options.validate_on.empty()) o.validate_on = options.validate_on;
     if (!options.cache_folder.empty()) o.cache_folder = options.cache_folder;

@@ -24,9 +24,11 @@ std::unique_ptr<GraphExecutor> MakeReferenceExecutor() {
 
 absl::StatusOr<std::unique_ptr<GraphExecutor>> MakeExecutor(std::string_view name) {
   if (name == "reference") return MakeReferenceExecutor();
-  if (name == "cpu") return MakeEngineExecutor({.kind = "cpu"});
+  if (name == "cpu" || name == "interp") return MakeEngineExecutor({.kind = std::string(name)});
+  if (name == "validate") return MakeEngineExecutor({.kind = "cpu", .validate_on = "interp"});
   return absl::NotFoundError(absl::StrCat("nothing called \"", std::string(name),
-                                          "\" to run graphs on; there are: reference, cpu"));
+                                          "\" to run graphs on; there are: reference, cpu, interp, "
+                                          "validate"));
 }
 
 }  // namespace kiln::replay

@@ -289,7 +289,8 @@ absl::StatusOr<Pieces> PieceOps::Shrink(const Pieces& x, SizesOn pairs) {
   KILN_ASSIGN_OR_RETURN(const std::vector<int64_t> bounds, Bounds(x));
   KILN_ASSIGN_OR_RETURN(const Sizes all, pairs(0));
   const size_t at = 2 * *x.axis;
-  if (at + 1 >= all.size()) return absl::InvalidArgumentError("shrink: too few pairs");
+  KILN_ASSIGN_OR_RETURN(const size_t rank, Rank(x));
+  if (all.size() != 2 * rank) return absl::InvalidArgumentError("shrink: not a pair per axis");
   if (all[at].node().has_value() || all[at + 1].node().has_value()) {
     return TearsApart("shrink", *x.axis);
   }
@@ -302,6 +303,15 @@ absl::StatusOr<Pieces> PieceOps::Shrink(const Pieces& x, SizesOn pairs) {
   };
   if (begin == 0 && end == bounds.back()) {
     return Each({&x}, [&](size_t i, absl::Span<const Value> v) { return to_piece(i, i, v[0]); });
+  }
+  KILN_ASSIGN_OR_RETURN(const std::vector<int64_t> shape, LogicalShape(x));
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const Dim &low = all[2 * i], &high = all[2 * i + 1];
+    if (i == *x.axis || (!low.node().has_value() && !high.node().has_value() && low.size() == 0 &&
+                         high.size() == shape[i])) {
+      continue;
+    }
+    return TearsApart("shrink", *x.axis);
   }
   for (size_t k = 0; k < x.on.size(); ++k) {  // One shard, on each device.
     if (begin != bounds[k] || end != bounds[k + 1]) continue;
