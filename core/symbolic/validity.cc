@@ -1,6 +1,7 @@
 #include "core/symbolic/validity.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -131,8 +132,9 @@ Ref AllBut(Graph& g, const std::vector<Ref>& clauses, size_t left_out) {
   return all != nullptr ? all : g.Bool(true);
 }
 
-void AppendClauses(Ref condition, std::vector<Ref>& out) {
-  std::vector<Ref> stack = {condition};
+// The clauses of `condition` in the order in which they are written; of more than `limit`, the first ones.
+std::vector<Ref> ClausesOf(Ref condition, size_t limit = std::numeric_limits<size_t>::max()) {
+  std::vector<Ref> out, stack = {condition};
   absl::flat_hash_set<Ref> seen;
   while (!stack.empty()) {
     Ref n = stack.back();
@@ -142,9 +144,10 @@ void AppendClauses(Ref condition, std::vector<Ref>& out) {
       stack.insert(stack.end(), {n->src(1), n->src(0)});
     } else {
       out.push_back(n);
-      if (out.size() > kMaxClauses) return;
+      if (out.size() > limit) break;
     }
   }
+  return out;
 }
 
 }  // namespace
@@ -158,8 +161,7 @@ absl::StatusOr<Ref> SimplifyGiven(Graph& g, Ref n, Ref condition) {
 
 absl::StatusOr<Ref> SimplifyConjunction(Graph& g, Ref condition) {
   if (!KnowledgeOf(g, condition)) return g.Bool(false);
-  std::vector<Ref> clauses;
-  AppendClauses(condition, clauses);
+  std::vector<Ref> clauses = ClausesOf(condition, kMaxClauses);
   if (clauses.size() < 2 || clauses.size() > kMaxClauses) return condition;
   bool changed = false;
   // Replacing one clause at a time keeps the conjunction equal: two clauses that imply each other are not both dropped.
@@ -169,8 +171,14 @@ absl::StatusOr<Ref> SimplifyConjunction(Graph& g, Ref condition) {
     KILN_ASSIGN_OR_RETURN(Ref clause, SimplifyKnowing(g, clauses[i], *known));
     if (IsIntConst(clause, 0)) return clause;
     changed |= clause != clauses[i];
+    const auto at = clauses.begin() + static_cast<ptrdiff_t>(i);
     if (IsIntConst(clause, 1)) {
-      clauses.erase(clauses.begin() + static_cast<ptrdiff_t>(i));
+      clauses.erase(at);
+    } else if (clause->op == Op::kAnd) {
+      // Its parts are clauses in their own right. They are smaller than what they came of: this ends.
+      const std::vector<Ref> parts = ClausesOf(clause);
+      clauses.insert(clauses.erase(at), parts.begin(), parts.end());
+      if (clauses.size() > kMaxClauses) i += parts.size();
     } else {
       clauses[i++] = clause;
     }

@@ -240,6 +240,7 @@ const std::map<std::string, std::string> kTestedElsewhere = {
     {"division", "codegen/integer_division_test"},
     {"native ops", "codegen/decompose_test"},
     {"native division", "codegen/decompose_test"},
+    {"gated loads", "codegen/gate_loads_test"},
     {"gates", "codegen/lower_expression_test"},
     {"if blocks", "codegen/lower_expression_test"},
     {"element indices", "codegen/lower_expression_test"},

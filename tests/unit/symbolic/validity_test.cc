@@ -90,6 +90,15 @@ TEST(SimplifyConjunction, FindsContradictionsInAnyOrder) {
   } while (std::next_permutation(clauses.begin(), clauses.end()));
 }
 
+TEST(SimplifyConjunction, FlattensWhatBecomesAConjunction) {
+  Graph g;
+  const auto simplified = [&g](std::string_view text) {
+    return *Simplify(g, *uop::Parse(g, text));
+  };
+  EXPECT_EQ(simplified("(r0:2 < 1) & where(v[0,1] < 1, g0:2 < 1, (r0 != 1) != true)"),
+            simplified("((r0:2 < 1) & (v[0,1] < 1)) & (g0:2 < 1)"));
+}
+
 TEST(SimplifyConjunction, KeepsWhatItCannotReplaceBySomethingSmaller) {
   EXPECT_EQ(Conjunction("(x[-100,100] < 0) & cast(100 % x):bool"), "((x<0)&(bool)((100%x)))");
 }
