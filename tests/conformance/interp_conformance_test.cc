@@ -1,0 +1,12 @@
+#include "backends/interp/interp.h"
+#include "tests/conformance/conformance.h"
+
+namespace kiln::conformance {
+
+const Subject& TheSubject() {
+  static const Subject subject = {.device = "interp:0",
+                                  .register_backend = interp::RegisterInterpBackend};
+  return subject;
+}
+
+}  // namespace kiln::conformance
