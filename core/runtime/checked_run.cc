@@ -17,8 +17,8 @@
 namespace kiln::runtime {
 namespace {
 
-// How far two values of a dtype may be apart, of their size and of the largest in the tensor: sums
-// are done in another order, and products fused into them.
+// How far two values of a dtype may be apart, relative to the largest value that the kernel reads or
+// writes: sums are done in another order, and products fused into them.
 double Tolerance(DType d) {
   switch (d) {
     case DType::kFloat64:
@@ -53,15 +53,19 @@ std::optional<std::string> Difference(const std::byte* got, const std::byte* wan
   return absl::StrCat(x, ", not ", y);
 }
 
-absl::Status Compare(const BufferSlice& got, const BufferSlice& want, DType d) {
-  const int64_t elems = std::min(got.bytes, want.bytes) / dtype::SizeBytes(d);
+// The largest finite size of a value; 0 for other dtypes than floats.
+double Largest(const BufferSlice& slice, DType d) {
+  if (!dtype::IsFloat(d)) return 0;
   double largest = 0;
-  if (dtype::IsFloat(d)) {
-    for (int64_t i = 0; i < elems; ++i) {
-      const double v = std::abs(ElementAt(want.host(), i, d).AsFloat());
-      if (std::isfinite(v)) largest = std::max(largest, v);
-    }
+  for (int64_t i = 0; i < slice.bytes / dtype::SizeBytes(d); ++i) {
+    const double v = std::abs(ElementAt(slice.host(), i, d).AsFloat());
+    if (std::isfinite(v)) largest = std::max(largest, v);
   }
+  return largest;
+}
+
+absl::Status Compare(const BufferSlice& got, const BufferSlice& want, DType d, double largest) {
+  const int64_t elems = std::min(got.bytes, want.bytes) / dtype::SizeBytes(d);
   for (int64_t i = 0; i < elems; ++i) {
     if (auto difference = Difference(got.host(), want.host(), i, d, largest)) {
       return absl::InternalError(absl::StrCat("element ", i, " is ", *difference));
@@ -129,9 +133,13 @@ class Checker {
     Device& device = *plan_.devices[plan_.buffers[launch.buffers[0]].device];
     KILN_RETURN_IF_ERROR(RunOne(device, kernel, slices, values));
     KILN_RETURN_IF_ERROR(RunOne(*launch.reference_device, *launch.reference, copies, values));
+    const std::vector<codegen::ProgramBuffer>& buffers = kernel.signature().buffers;
+    double largest = 0;
+    for (size_t i = 0; i < copies.size(); ++i) {
+      largest = std::max(largest, Largest(copies[i], buffers[i].dtype));
+    }
     for (int32_t i = 0; i < launch.num_written; ++i) {
-      const DType d = kernel.signature().buffers[i].dtype;
-      KILN_RETURN_IF_ERROR(Compare(slices[i], copies[i], d))
+      KILN_RETURN_IF_ERROR(Compare(slices[i], copies[i], buffers[i].dtype, largest))
           << "kernel \"" << kernel.signature().name << "\", buffer " << i << ", on "
           << device.name();
     }
