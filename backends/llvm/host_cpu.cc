@@ -27,7 +27,9 @@ HostCpu Detect() {
   };
   std::vector<std::string> list;
   for (const auto& feature : features) {
-    list.push_back(absl::StrCat(feature.second ? "+" : "-", feature.first().str()));
+    // NOTE: LLVM 19 makes a sum of 8 products that fit 8 bits a VPDPBUSD and forgets half of it.
+    const bool is_wrong = feature.first().contains("vnni");
+    list.push_back(absl::StrCat(feature.second && !is_wrong ? "+" : "-", feature.first().str()));
   }
   std::sort(list.begin(), list.end());  // The map's order is that of hashes.
   for (const std::string& f : list)
