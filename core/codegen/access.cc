@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "core/codegen/bounds_under.h"
 #include "core/dtype/status.h"
+#include "core/symbolic/bounds_under.h"
 #include "core/uop/node_map.h"
 #include "core/uop/text.h"
 #include "core/uop/walk.h"
@@ -14,8 +14,8 @@
 namespace kiln::codegen {
 namespace {
 
-using internal::BoundsUnder;
-using internal::Conjunction;
+using symbolic::BoundsUnder;
+using symbolic::Conjunction;
 
 // For each node, the condition under which control reaches it: that of the IF blocks it depends on.
 class Blocks {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/codegen/bounds_under.h"
 #include "core/dtype/status.h"
+#include "core/symbolic/bounds_under.h"
 #include "core/uop/node_map.h"
 
 namespace kiln::codegen::internal {
@@ -34,7 +34,7 @@ std::vector<Ref> Arithmetic(Ref root) {
 }
 
 absl::StatusOr<bool> FitsUnder(Graph& g, Ref n, Ref gate, DType d) {
-  KILN_ASSIGN_OR_RETURN(const std::optional<Bounds> b, BoundsUnder(g, n, gate));
+  KILN_ASSIGN_OR_RETURN(const std::optional<Bounds> b, symbolic::BoundsUnder(g, n, gate));
   return !b.has_value() || uop::FullBounds(d).Contains(*b);
 }
 

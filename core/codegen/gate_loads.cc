@@ -1,7 +1,7 @@
 #include "core/codegen/gate_loads.h"
 
-#include "core/codegen/bounds_under.h"
 #include "core/rewrite/driver.h"
+#include "core/symbolic/bounds_under.h"
 #include "core/uop/walk.h"
 
 namespace kiln::codegen::internal {
@@ -23,8 +23,8 @@ Ref Gated(Graph& g, Ref p, Ref load, Ref other) {
   if (!place->Is(Op::kIndex)) return nullptr;
   Ref gate = place->num_src > 2 ? place->src(2) : nullptr;
   if (gate != nullptr && (load->num_src < 2 || load->src(1) != other)) return nullptr;
-  Ref gated =
-      g.Make(Op::kIndex, place->dtype, {place->src(0), place->src(1), Conjunction(g, gate, p)});
+  Ref gated = g.Make(Op::kIndex, place->dtype,
+                     {place->src(0), place->src(1), symbolic::Conjunction(g, gate, p)});
   return g.Make(Op::kLoad, load->dtype, {gated, other});
 }
 

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "core/codegen/bounds_under.h"
 #include "core/codegen/kernel_ranges.h"
 #include "core/dtype/status.h"
+#include "core/symbolic/bounds_under.h"
 #include "core/uop/text.h"
 #include "core/uop/walk.h"
 
@@ -203,7 +203,7 @@ class Application {
       if (!changed) continue;
       if (n->Is(Op::kIndex)) {
         src.resize(3);
-        src[2] = internal::Conjunction(g_, src[2], inside);
+        src[2] = symbolic::Conjunction(g_, src[2], inside);
       } else if (n->Is(Op::kLoad) && n->num_src == 1) {
         src.push_back(g_.Const(n->dtype, Scalar()));
       } else if (n->Is(Op::kReduce)) {

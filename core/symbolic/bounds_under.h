@@ -1,4 +1,4 @@
-// Bounds of an expression where a condition holds. For the .cc files of this folder.
+// Bounds of an expression where a condition holds.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 #include "core/uop/facts.h"
 #include "core/uop/graph.h"
 
-namespace kiln::codegen::internal {
+namespace kiln::symbolic {
 
 // The conjunction of two conditions, of which either may be null: no condition.
 Ref Conjunction(Graph& g, Ref p, Ref q);
@@ -17,4 +17,4 @@ Ref Conjunction(Graph& g, Ref p, Ref q);
 // never holds. Pre: the dtype is an integer.
 absl::StatusOr<std::optional<Bounds>> BoundsUnder(Graph& g, Ref n, Ref condition);
 
-}  // namespace kiln::codegen::internal
+}  // namespace kiln::symbolic
