@@ -14,7 +14,7 @@ namespace {
 // Of conditions with more clauses than this, the rest is not looked at; and so many of them are
 // combined.
 constexpr size_t kMaxClauses = 16;
-constexpr int kMaxCombined = 2;
+constexpr int kMaxCombined = 8;
 
 Bounds Intersection(Bounds a, Bounds b) { return {std::max(a.lo, b.lo), std::min(a.hi, b.hi)}; }
 Bounds Sum(Bounds a, Bounds b) {
@@ -53,22 +53,41 @@ std::vector<KnownSum> KnownSums(Graph& g, Ref condition) {
   return sums;
 }
 
-// Bounds of `a`, which is taken apart into multiples of up to `combined` known sums and a rest.
-Bounds BoundsBy(Graph& g, const Knowledge& known, absl::Span<const KnownSum> sums, const Affine& a,
-                int combined) {
+// By interval arithmetic on what is known of the bases.
+Bounds IntervalOf(Graph& g, const Knowledge& known, const Affine& a) {
   Bounds b = {a.constant, a.constant};
   for (const Term& t : a.terms) b = Sum(b, Times(known.BoundsOf(g, t.base), t.coef));
-  if (combined == 0) return b;
-  for (const KnownSum& k : sums) {
-    for (const Term& t : k.sum.terms) {
-      const Int128 times = a.CoefOf(t.base) / t.coef;
-      if (times == 0) continue;
-      const Affine rest = Combine(a, 1, k.sum, -times);
-      const Bounds of_rest = BoundsBy(g, known, sums, rest, combined - 1);
-      b = Intersection(b, Sum(of_rest, Times(k.bounds, times)));
-    }
-  }
   return b;
+}
+
+// Bounds of `a`, from which multiples of known sums are taken one by one, each the best for this end
+// of the interval.
+Int128 EndBy(Graph& g, const Knowledge& known, absl::Span<const KnownSum> sums, Affine a,
+             bool is_low) {
+  Bounds taken = {0, 0};
+  const auto end_of = [is_low](const Bounds& b) { return is_low ? b.lo : b.hi; };
+  Int128 best = end_of(IntervalOf(g, known, a));
+  for (int round = 0; round < kMaxCombined; ++round) {
+    const Affine before = a;
+    const Bounds taken_before = taken;
+    for (const KnownSum& k : sums) {
+      for (const Term& t : k.sum.terms) {
+        const Int128 times = before.CoefOf(t.base) / t.coef;
+        if (times == 0) continue;
+        const Affine rest = Combine(before, 1, k.sum, -times);
+        const Bounds multiple = Sum(taken_before, Times(k.bounds, times));
+        const Int128 end = end_of(Sum(IntervalOf(g, known, rest), multiple));
+        if (is_low ? end <= best : end >= best) continue;
+        best = end;
+        a = rest;
+        taken = multiple;
+      }
+    }
+    if (a.terms.size() == before.terms.size() && a.constant == before.constant &&
+        taken == taken_before)
+      break;
+  }
+  return best;
 }
 
 }  // namespace
@@ -91,7 +110,9 @@ absl::StatusOr<std::optional<Bounds>> BoundsUnder(Graph& g, Ref n, Ref condition
   KILN_ASSIGN_OR_RETURN(shadow, Simplify(g, shadow, Effort::kSymbolic));
   b = Intersection(b, SafeBoundsOf(g, shadow));
   if (const std::optional<Affine> a = AffineOf(g, n); a.has_value()) {
-    b = Intersection(b, BoundsBy(g, *known, KnownSums(g, condition), *a, kMaxCombined));
+    const std::vector<KnownSum> sums = KnownSums(g, condition);
+    b = Intersection(b, {EndBy(g, *known, sums, *a, /*is_low=*/true),
+                         EndBy(g, *known, sums, *a, /*is_low=*/false)});
   }
   if (b.lo > b.hi) return std::nullopt;
   return b;
