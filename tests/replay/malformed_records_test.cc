@@ -54,14 +54,17 @@ void Damage(Json& json, std::mt19937_64& random) {
 }
 
 TEST(FixtureSets, SurviveDamagedRecords) {
-  constexpr int kRecords = 150, kDamagesPerRecord = 10;
   std::mt19937_64 random(1);
   for (const auto& set : AllSets()) {
     for (const std::string& stem : set->files()) {
-      const std::string path = absl::StrCat("tests/fixtures/", stem, ".jsonl");
-      if (!std::filesystem::exists(path)) continue;
+      const std::string path = absl::StrCat("tests/fixtures/", stem);
+      const bool is_plain = std::filesystem::exists(path + ".jsonl");
+      const std::string file = path + (is_plain ? ".jsonl" : ".jsonl.gz");
+      if (!std::filesystem::exists(file)) continue;
+      const int kRecords = is_plain ? 150 : 15, kDamagesPerRecord = is_plain ? 10 : 6;
       std::vector<Record> records;
-      ASSERT_TRUE(ForEachRecord(path, [&](const Record& r) { records.push_back(r); }).ok());
+      ASSERT_TRUE(set->Open(path).ok());
+      ASSERT_TRUE(ForEachRecord(file, [&](const Record& r) { records.push_back(r); }).ok());
       ASSERT_FALSE(records.empty());
       for (int i = 0; i < kRecords; ++i) {
         const Record& record = records[random() % records.size()];

@@ -13,8 +13,8 @@ namespace {
 std::vector<Ref> Smaller(Graph& g, Ref n) {
   std::vector<Ref> result;
   if (n->Is(Op::kConst)) {
-    const int64_t c = n->IntValue();
     if (n->dtype != DType::kIndex) return result;
+    const int64_t c = n->IntValue();
     for (int64_t smaller : {int64_t{0}, int64_t{1}, c / 2, c - (c > 0) + (c < 0)}) {
       const bool is_smaller = smaller >= 0 ? smaller < (c < 0 ? -c : c) : smaller > c;
       if (is_smaller) result.push_back(g.Index(smaller));
@@ -25,6 +25,10 @@ std::vector<Ref> Smaller(Graph& g, Ref n) {
     result = {g.Index(0), g.Index(1)};
   } else if (n->dtype == DType::kBool) {
     result = {g.Bool(false), g.Bool(true)};
+  } else if (dtype::IsInteger(n->dtype)) {
+    result = {g.Int(n->dtype, 0), g.Int(n->dtype, 1)};
+  } else if (dtype::IsFloat(n->dtype)) {
+    result = {g.Const(n->dtype, Scalar::Float(0)), g.Const(n->dtype, Scalar::Float(1))};
   }
   for (Ref s : n->src()) {
     if (s->dtype == n->dtype) result.push_back(s);

@@ -17,6 +17,6 @@ namespace kiln::support {
 // that does not hold. ResourceExhausted: an array of more than `max_elems` elements.
 absl::StatusOr<TensorResults> EvaluateTensors(const tensor::TensorGraph& graph,
                                               const TensorRun& run,
-                                              int64_t max_elems = int64_t{1} << 28);
+                                              int64_t max_elems = int64_t{1} << 26);
 
 }  // namespace kiln::support
