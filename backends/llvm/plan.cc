@@ -21,22 +21,33 @@ absl::StatusOr<Plan> Plan::Of(const codegen::Program& program) {
   Plan plan(std::move(lanes));
   std::vector<Ref> open;  // Loops and IFs, the innermost last.
   for (Ref n : program.linear->src()) {
-    for (Ref s : n->src()) {
-      const bool listed = !s->IsConst() && !s->Is(Op::kParam) && !codegen::IsLane(s);
-      if (listed && !plan.listed_.Get(s)) return Unimplemented(n, "comes before a source");
-    }
+    KILN_RETURN_IF_ERROR(plan.CheckSources(n));
     plan.listed_[n] = true;
+    plan.home_[n] = open.empty() ? nullptr : open.back();
     plan.forms_.Add(n);
     KILN_RETURN_IF_ERROR(plan.AddShape(n));
     if (n->Is(Op::kIndex)) {
       KILN_RETURN_IF_ERROR(plan.AddPlace(n));
     }
     KILN_RETURN_IF_ERROR(plan.AddRegion(n, open));
+    const bool ends = n->Is(Op::kEnd) || n->Is(Op::kEndIf);
+    if (ends) plan.home_[n] = open.empty() ? nullptr : open.back();
   }
   if (!open.empty()) return Unimplemented(open.back(), "nothing ends this");
   const absl::Span<const Ref> list = program.linear->src();
   for (size_t i = list.size(); i-- > 0;) plan.Need(list[i]);
   return plan;
+}
+
+absl::Status Plan::CheckSources(Ref n) const {
+  for (Ref s : n->src()) {
+    if (s->IsConst() || s->Is(Op::kParam) || codegen::IsLane(s)) continue;
+    if (!listed_.Get(s)) return Unimplemented(n, "comes before a source");
+    const Ref region = home_.Get(s);
+    if (region != nullptr && ended_.Get(region))
+      return Unimplemented(n, "a source is in a loop that ended");
+  }
+  return absl::OkStatus();
 }
 
 LaneShape Plan::ShapeOf(Ref n) const {
@@ -127,10 +138,12 @@ absl::Status Plan::AddRegion(Ref n, std::vector<Ref>& open) {
     if (open.empty() || n->src(n->num_src - 1) != open.back()) {
       return Unimplemented(n, "does not end the innermost loop");
     }
+    ended_[open.back()] = true;
     open.pop_back();
   } else if (n->Is(Op::kEndIf)) {
     if (open.empty() || n->src(0) != open.back())
       return Unimplemented(n, "does not end the innermost if");
+    ended_[open.back()] = true;
     open.pop_back();
   } else if (n->Is(Op::kStore)) {
     if (n->num_src != 2) return Unimplemented(n, "a store has a place and a value");

@@ -56,6 +56,7 @@ class Plan {
 
  private:
   explicit Plan(Lanes lanes) : lanes_(std::move(lanes)) {}
+  absl::Status CheckSources(Ref n) const;
   absl::Status AddShape(Ref n);
   absl::Status AddPlace(Ref n);
   absl::Status AddRegion(Ref n, std::vector<Ref>& open);
@@ -66,6 +67,9 @@ class Plan {
   IndexForms forms_;
   uop::NodeMap<LaneShape> shapes_;
   uop::NodeMap<bool> listed_, needed_;
+  uop::NodeMap<Ref> home_;    // The innermost loop or IF that a node is in.
+  uop::NodeMap<bool> ended_;  // Loops and IFs.
+
   std::vector<Place> places_;
   uop::NodeMap<uint32_t> place_index_;  // Plus 1.
   std::vector<std::vector<int64_t>> stored_;

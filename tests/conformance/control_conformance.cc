@@ -29,7 +29,7 @@ TEST_F(ControlConformance, MatmulInRegisterTiles) {
   b.Store(acc, element, b.Float(DType::kFloat32, 0));
   Ref column = b.Add(b.Add(b.Mul(j, 32), b.Mul(half, 16)), lane);
   Ref line = b.Add(b.Mul(i, 4), row);
-  Ref out_index = b.Add(b.Mul(line, kN), column);
+  Ref out_index = b.Here(b.Add(b.Mul(line, kN), column));
   Ref k = b.Loop(b.Int(kK), AxisType::kReduce);
   Ref a = b.Load(x, b.Add(b.Mul(line, kK), k));
   Ref w = b.Load(y, b.Add(b.Mul(k, kN), column));

@@ -98,9 +98,9 @@ TEST_F(MemoryConformance, GatedLoadsDoNotTouchMemory) {
 TEST_F(MemoryConformance, GatesOfOneLaneShapeGuardAffineIndices) {
   for (const bool gate_by_vector : {true, false}) {
     ProgramBuilder b;
-    Ref out = b.Buffer(DType::kInt32, 64), in = b.Buffer(DType::kInt32, 64);
-    Ref row = b.Lane(4), lane = b.Vector(16);
     const int64_t far = int64_t{1} << 24;
+    Ref out = b.Buffer(DType::kInt32, 64), in = b.Buffer(DType::kInt32, far + 64);
+    Ref row = b.Lane(4), lane = b.Vector(16);
     Ref gate = b.graph().Lt(gate_by_vector ? lane : row, b.Int(2));
     Ref index = gate_by_vector ? b.Add(b.Mul(lane, far), row) : b.Add(b.Mul(row, far), lane);
     // Without a gate the store would be to a place of its own for each lane.

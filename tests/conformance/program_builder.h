@@ -45,6 +45,8 @@ class ProgramBuilder {
   Ref Vector(int64_t size, AxisType type = AxisType::kUpcast);
 
   // ** values **
+  // Has `n` computed here, outside of the loops that come.
+  Ref Here(Ref n) { return List(n); }
   Ref Alu(Op op, DType result, std::initializer_list<Ref> src) { return g_.Make(op, result, src); }
   Ref Add(Ref x, Ref y) { return g_.Add(x, y); }
   Ref Add(Ref x, int64_t y) { return g_.Add(x, Int(y, x->dtype)); }
