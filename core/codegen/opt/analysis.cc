@@ -19,7 +19,44 @@ bool IsReduced(Ref range) {
   return type == AxisType::kReduce || type == AxisType::kUnroll;
 }
 
+bool Computes(Ref n) {
+  return uop::IsAlu(n->op) && n->dtype != DType::kIndex && n->src(0)->dtype != DType::kIndex;
+}
+
+// Nodes of the decompositions: see README.md.
+int64_t SizeOf(Ref n, const OpSupport& ops) {
+  if (ops.Has(n->op, n->dtype)) return 1;
+  switch (n->op) {
+    case Op::kExp2:
+    case Op::kLog2:
+    case Op::kSqrt:
+      return 40;
+    case Op::kSin:
+    case Op::kThreefry:
+      return 120;
+    case Op::kPow:
+      return 200;
+    default:
+      return 1;
+  }
+}
+
 }  // namespace
+
+int64_t OperationsOf(Ref root, const OpSupport& ops) {
+  int64_t count = 0;
+  uop::NodeMap<bool> seen;
+  std::vector<Ref> stack = {root};
+  while (!stack.empty()) {
+    Ref n = stack.back();
+    stack.pop_back();
+    if (seen.Get(n) || !Computes(n)) continue;
+    seen[n] = true;
+    count += SizeOf(n, ops);
+    stack.insert(stack.end(), n->src().begin(), n->src().end());
+  }
+  return count;
+}
 
 Analysis Analyse(Graph& g, Ref kernel) {
   Analysis a;
@@ -41,13 +78,10 @@ Analysis Analyse(Graph& g, Ref kernel) {
       turns *= EndOf(g, r);
       if (IsReduced(r)) times *= EndOf(g, r);
     }
-    const bool computes = uop::IsAlu(n->op) && n->dtype != DType::kIndex &&
-                          (n->num_src == 0 || n->src(0)->dtype != DType::kIndex);
-    if (computes || n->Is(Op::kLoad)) {
+    if (Computes(n) || n->Is(Op::kLoad)) {
       a.work += turns;
       widest = std::max<int64_t>(widest, dtype::SizeBytes(n->dtype));
     }
-    if (computes) ++a.operations;
     if (n->Is(Op::kLoad) || n->Is(Op::kStore)) {
       Ref place = n->src(0);
       a.accesses.push_back({n, place, symbolic::AffineOf(g, place->src(1)), times});

@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 
+#include "core/codegen/op_support.h"
 #include "core/symbolic/affine.h"
 #include "core/uop/graph.h"
 
@@ -44,10 +45,13 @@ struct Analysis {
   std::vector<Reduction> reductions;  // Those that cost most first.
   double elements = 1;                // Combinations of the loops; symbolic ends at their maximum.
   double work = 0;                    // Operations in all.
-  int64_t operations = 0;             // Elementwise nodes, index arithmetic left out.
   int64_t lane_bytes = 4;             // Of the widest dtype that is computed with.
 };
 Analysis Analyse(uop::Graph& g, uop::Ref kernel);
+
+// What it takes to compute `n` once from what is loaded and from reductions: elementwise operations
+// without index arithmetic, an elementary function counted as what it is made of.
+int64_t OperationsOf(uop::Ref n, const OpSupport& ops);
 
 Stride StrideOf(uop::Graph& g, const Access& access, uop::Ref range);
 

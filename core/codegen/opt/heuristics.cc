@@ -19,6 +19,9 @@ using internal::DependsOn;
 // Less work than this is done before a second core has woken up.
 constexpr double kThreadWork = 1 << 16;
 
+// Fewer than the ways of a first-level cache.
+constexpr int64_t kScatteredLanes = 8;
+
 // Chooses opts one by one, each applied before the next is chosen. Confined to the compile job.
 class Chooser {
  public:
@@ -98,9 +101,9 @@ class Chooser {
     return best;
   }
 
-  // Makes a vector along `range`. Pads it if that is needed.
-  bool Vectorise(Ref range) {
-    const int64_t lanes = VectorLanes(ConstEnd(range));
+  // Makes a vector of at most `most` lanes along `range`. Pads it if that is needed.
+  bool Vectorise(Ref range, int64_t most = kMaxLanes) {
+    const int64_t lanes = std::min(VectorLanes(ConstEnd(range)), most);
     const bool is_reduced = internal::TypeOf(range) == AxisType::kReduce;
     if (ConstEnd(range) % lanes != 0 && !Try(OptKind::kPadTo, AxisId(range), lanes)) return false;
     if (!Try(is_reduced ? OptKind::kUnroll : OptKind::kUpcast, AxisId(range), lanes)) return false;
@@ -176,8 +179,7 @@ class Chooser {
       const int64_t f = FactorOf(AxisId(rows[1]), std::min<int64_t>(4, most / tile));
       if (f > 1 && Try(OptKind::kUpcast, AxisId(rows[1]), f)) tile *= f;
     }
-    if (tile >= 4) return;
-    const int64_t more = std::min<int64_t>(4, most) / tile;
+    const int64_t more = std::min(ManyFor(r.node->src(0)), most) / tile;
     if (more < 2) return;
     const OptKind kind = vector_is_loop ? OptKind::kUpcast : OptKind::kUnroll;
     const int64_t f = FactorOf(AxisId(vector), more);
@@ -218,14 +220,30 @@ class Chooser {
     for (const Access* access : accesses) scalar += access->times;
     Ref best = BestOf(candidates, accesses, scalar);
     if (best == nullptr) return;
+    const bool scatters = std::any_of(accesses.begin(), accesses.end(), [&](const Access* a) {
+      return a->IsStore() && StrideOf(g_, *a, best) == Stride::kScattered;
+    });
+    // Of a transposition, the inner loop fills a cache line for each lane. Where rows are a power of
+    // two apart, they all compete for one set of the cache.
+    if (scatters) {
+      Vectorise(best, kScatteredLanes);
+      return;
+    }
     // One range, one loop: room for more vectors a turn and for all cores.
     if (!Vectorise(best)) return;
-    if (a_.operations <= 16) {
-      const int64_t f = FactorOf(AxisId(best), a_.operations <= 8 ? 4 : 2);
-      if (f > 1 && Left(AxisId(best)) / f >= target_.cores) {
-        Try(OptKind::kUpcast, AxisId(best), f);
-      }
+    int64_t more = 4;
+    for (const Access* a : accesses) {
+      if (a->IsStore()) more = std::min(more, ManyFor(a->node->src(1)));
     }
+    const int64_t f = FactorOf(AxisId(best), more);
+    if (f > 1 && Left(AxisId(best)) / f >= target_.cores) Try(OptKind::kUpcast, AxisId(best), f);
+  }
+
+  // How many vectors of a value are computed at once to hide latencies and the cost of a loop. Long
+  // computations fill the machine by themselves, and cost time to compile.
+  int64_t ManyFor(Ref value) const {
+    const int64_t operations = OperationsOf(value, target_.ops);
+    return operations <= 8 ? 4 : operations <= 32 ? 2 : 1;
   }
 
   bool IsTiled(const Reduction& r) const { return IsVectorised(r.node->src(0)); }
