@@ -1,0 +1,264 @@
+// What the model workloads of the fixtures cost from graph to result: scheduling, lowering, machine
+// code, the first result, one from the disk cache, and one more.
+#include <benchmark/benchmark.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/cpu/cpu.h"
+#include "core/codegen/lower_kernel.h"
+#include "core/dtype/check.h"
+#include "core/runtime/engine.h"
+#include "core/schedule/schedule.h"
+#include "tests/replay/graphs_data.h"
+#include "tests/replay/graphs_import.h"
+#include "tests/replay/record.h"
+
+namespace kiln::replay {
+namespace {
+
+constexpr char kDevice[] = "cpu:0";
+constexpr char kModels[] = "tests/fixtures/graphs/models";
+
+// What the Python reference takes for schedule and lowering, in milliseconds; 0: not measured.
+double ReferenceMs(const std::string& id) {
+  if (id.find("resnet18") != std::string::npos) return 1940;
+  if (id.find("gpt_4") != std::string::npos) return 545;
+  return 0;
+}
+
+struct Model {
+  std::string id;
+  Json json;
+
+  ImportedGraph Graph() const {
+    auto graph = ImportGraph(json);
+    KILN_CHECK(graph.ok());
+    return *std::move(graph);
+  }
+};
+
+const std::vector<Model>& Models() {
+  static const auto* models = [] {
+    auto* all = new std::vector<Model>;
+    const absl::Status read =
+        ForEachRecord(std::string(kModels) + ".jsonl.gz",
+                      [&](const Record& r) { all->push_back({r.id, r.json}); });
+    KILN_CHECK(read.ok());
+    return all;
+  }();
+  return *models;
+}
+
+// A CPU and an engine on it. Kernels are kept in `cache_folder`, if there is one.
+struct Machine {
+  explicit Machine(std::optional<std::string> cache_folder = std::nullopt) {
+    KILN_CHECK(cpu::RegisterCpuBackend(registry, {}).ok());
+    registry.Alias("host", kDevice);
+    auto made = runtime::Engine::Create(
+        registry, {.default_device = kDevice, .cache_folder = std::move(cache_folder)});
+    KILN_CHECK(made.ok());
+    engine = *std::move(made);
+  }
+
+  std::vector<runtime::Binding> Upload(const Model& model, const ImportedGraph& graph) {
+    const auto data = GraphData::Open(kModels);
+    KILN_CHECK(data.ok());
+    std::vector<runtime::Binding> inputs;
+    for (const tensor::TensorInput& input : graph.graph.inputs) {
+      const ImportedInput& from = graph.inputs[static_cast<size_t>(input.slot)];
+      const auto bytes =
+          data->Input(model.json["inputs"][std::to_string(from.node)], from.dtype, from.elems);
+      KILN_CHECK(bytes.ok());
+      auto buffer = engine->Upload(kDevice, *bytes);
+      KILN_CHECK(buffer.ok());
+      inputs.push_back({.slot = input.slot, .buffer = *std::move(buffer)});
+    }
+    return inputs;
+  }
+  runtime::VarVals Variables(const Model& model) const {
+    runtime::VarVals values;
+    if (!model.json.contains("var_vals")) return values;
+    for (const auto& [name, value] : model.json["var_vals"].items()) values[name] = value;
+    return values;
+  }
+  void Run(runtime::GraphRunner& runner, const std::vector<runtime::Binding>& inputs,
+           const runtime::VarVals& variables) {
+    const auto result = runner.Run({.inputs = inputs, .variables = variables});
+    KILN_CHECK(result.ok() && result->Await().ok());
+  }
+
+  runtime::Registry registry;
+  std::unique_ptr<runtime::Engine> engine;
+};
+
+std::vector<Ref> Kernels(const schedule::Schedule& schedule) {
+  std::vector<Ref> kernels;
+  for (const schedule::Item& item : schedule.items) {
+    if (const auto* launch = std::get_if<schedule::Launch>(&item))
+      kernels.push_back(launch->kernel);
+  }
+  // Equal layers have the same kernel: it is compiled once.
+  std::sort(kernels.begin(), kernels.end(), [](Ref a, Ref b) { return a->id < b->id; });
+  kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
+  return kernels;
+}
+
+void BM_Schedule(benchmark::State& state, const Model& model) {
+  double kernels = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    ImportedGraph graph = model.Graph();
+    state.ResumeTiming();
+    auto schedule =
+        schedule::MakeSchedule(*graph.graph.graph, graph.graph.sink, {.default_device = kDevice});
+    KILN_CHECK(schedule.ok());
+    state.PauseTiming();
+    kernels = static_cast<double>(Kernels(*schedule).size());
+    graph = {};
+    state.ResumeTiming();
+  }
+  state.counters["kernels"] = kernels;
+}
+
+// Schedule and lowering of all kernels, on one thread, without caches and without LLVM.
+void BM_ScheduleAndLower(benchmark::State& state, const Model& model) {
+  Machine machine;
+  const codegen::Target& target = (*machine.registry.Get(kDevice))->target();
+  double kernels = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    ImportedGraph graph = model.Graph();
+    state.ResumeTiming();
+    Graph& g = *graph.graph.graph;
+    const auto schedule = schedule::MakeSchedule(g, graph.graph.sink, {.default_device = kDevice});
+    KILN_CHECK(schedule.ok());
+    const std::vector<Ref> all = Kernels(*schedule);
+    for (Ref kernel : all) KILN_CHECK(codegen::LowerKernel(g, kernel, target).ok());
+    state.PauseTiming();
+    kernels = static_cast<double>(all.size());
+    graph = {};
+    state.ResumeTiming();
+  }
+  state.counters["kernels"] = kernels;
+  if (const double reference = ReferenceMs(model.id); reference > 0) {
+    state.counters["times_reference"] =
+        benchmark::Counter(reference * 1e-3, benchmark::Counter::kIsIterationInvariantRate);
+  }
+}
+
+// Machine code for one kernel, the median of all, on one thread.
+void BM_MachineCode(benchmark::State& state, const Model& model) {
+  Machine machine;
+  runtime::Device& device = **machine.registry.Get(kDevice);
+  ImportedGraph graph = model.Graph();
+  Graph& g = *graph.graph.graph;
+  const auto schedule = schedule::MakeSchedule(g, graph.graph.sink, {.default_device = kDevice});
+  KILN_CHECK(schedule.ok());
+  std::vector<codegen::Program> programs;
+  for (Ref kernel : Kernels(*schedule)) {
+    programs.push_back(*codegen::LowerKernel(g, kernel, device.target()));
+  }
+  std::vector<double> ms;
+  for (auto _ : state) {
+    for (const codegen::Program& program : programs) {
+      const auto start = std::chrono::steady_clock::now();
+      KILN_CHECK(device.Compile(program).ok());
+      ms.push_back(
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+              .count());
+    }
+  }
+  std::sort(ms.begin(), ms.end());
+  state.counters["median_ms"] = ms[ms.size() / 2];
+  state.counters["max_ms"] = ms.back();
+}
+
+// From the graph to the first result, nothing cached: schedule, lower, compile, run.
+void BM_FirstResult(benchmark::State& state, const Model& model) {
+  for (auto _ : state) {
+    state.PauseTiming();
+    auto machine = std::make_unique<Machine>();
+    const ImportedGraph graph = model.Graph();
+    const auto inputs = machine->Upload(model, graph);
+    const auto variables = machine->Variables(model);
+    state.ResumeTiming();
+    const auto runner = machine->engine->Prepare(graph.graph);
+    KILN_CHECK(runner.ok());
+    machine->Run(**runner, inputs, variables);
+    state.PauseTiming();
+    machine = nullptr;
+    state.ResumeTiming();
+  }
+}
+
+// The same with the kernels' objects on disk, as in a new process.
+void BM_FirstResultFromDisk(benchmark::State& state, const Model& model) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("kiln_model_bench_" + std::to_string(getpid()));
+  KILN_CHECK(Machine(folder).engine->Prepare(model.Graph().graph).ok());
+  for (auto _ : state) {
+    state.PauseTiming();
+    auto machine = std::make_unique<Machine>(folder);
+    const ImportedGraph graph = model.Graph();
+    const auto inputs = machine->Upload(model, graph);
+    const auto variables = machine->Variables(model);
+    state.ResumeTiming();
+    const auto runner = machine->engine->Prepare(graph.graph);
+    KILN_CHECK(runner.ok());
+    machine->Run(**runner, inputs, variables);
+    state.PauseTiming();
+    machine = nullptr;
+    state.ResumeTiming();
+  }
+  std::filesystem::remove_all(folder);
+}
+
+// A captured graph once more.
+void BM_Replay(benchmark::State& state, const Model& model) {
+  Machine machine;
+  const ImportedGraph graph = model.Graph();
+  const auto inputs = machine.Upload(model, graph);
+  const auto variables = machine.Variables(model);
+  const auto runner = machine.engine->Capture(graph.graph);
+  KILN_CHECK(runner.ok());
+  for (auto _ : state) machine.Run(**runner, inputs, variables);
+}
+
+void RegisterAll() {
+  using Body = void (*)(benchmark::State&, const Model&);
+  const std::vector<std::pair<std::string, Body>> bodies = {
+      {"Schedule", BM_Schedule},
+      {"ScheduleAndLower", BM_ScheduleAndLower},
+      {"MachineCode", BM_MachineCode},
+      {"FirstResult", BM_FirstResult},
+      {"FirstResultFromDisk", BM_FirstResultFromDisk},
+      {"Replay", BM_Replay}};
+  for (const auto& [name, body] : bodies) {
+    for (const Model& model : Models()) {
+      const std::string title = "BM_" + name + "/" + model.id.substr(model.id.find("::") + 2);
+      benchmark::RegisterBenchmark(
+          title.c_str(), [body = body, &model](benchmark::State& state) { body(state, model); })
+          ->UseRealTime()
+          ->Unit(benchmark::kMillisecond);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kiln::replay
+
+int main(int argc, char** argv) {
+  kiln::replay::RegisterAll();
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}
