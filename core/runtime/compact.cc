@@ -1,5 +1,6 @@
 #include "core/runtime/compact.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -9,33 +10,61 @@
 namespace kiln::runtime {
 namespace {
 
-using internal::AppendText;
 using internal::AppendVarint;
 using internal::ByteReader;
 
-// One node; sources are written as the distance back to them, so that repeated parts look alike.
-void AppendNode(Ref n, uint32_t number, const uop::NodeMap<uint32_t>& numbers, std::string& to) {
-  to.push_back(static_cast<char>(n->op));
-  to.push_back(static_cast<char>(n->dtype));
-  to.push_back(static_cast<char>(n->tag));
-  AppendVarint(to, n->num_src);
-  for (Ref s : n->src()) AppendVarint(to, number - numbers.Get(s));
-  const uop::ArgKind kind = uop::Info(n->op).arg;
-  if (kind == uop::ArgKind::kPayload) {
-    const uop::Payload& payload = n->arg.payload();
-    AppendText(to, payload.text);
-    AppendVarint(to, payload.ints.size());
-    for (int64_t i : payload.ints) AppendVarint(to, static_cast<uint64_t>(i));
-  } else if (kind != uop::ArgKind::kNone) {
-    AppendVarint(to, n->arg.bits());
+// Bytes that grow, written through a pointer: push_back would be most of the work.
+class FastBytes {
+ public:
+  // Room for `bytes` more.
+  char* Reserve(size_t bytes) {
+    if (size_ + bytes > buffer_.size()) buffer_.resize(2 * (size_ + bytes) + 4096);
+    return buffer_.data() + size_;
   }
+  void SetEnd(const char* end) { size_ = static_cast<size_t>(end - buffer_.data()); }
+  std::string_view view() const { return {buffer_.data(), size_}; }
+
+ private:
+  std::string buffer_;
+  size_t size_ = 0;
+};
+
+constexpr size_t kMaxVarintBytes = 10;
+
+char* PutVarint(char* to, uint64_t v) {
+  for (; v >= 0x80; v >>= 7) *to++ = static_cast<char>(v | 0x80);
+  *to++ = static_cast<char>(v);
+  return to;
+}
+
+// One node; sources are written as the distance back to them, so that repeated parts look alike.
+void AppendNode(Ref n, uint32_t number, const uop::NodeMap<uint32_t>& numbers, FastBytes& to) {
+  const uop::ArgKind kind = uop::Info(n->op).arg;
+  size_t most = 3 + kMaxVarintBytes * (size_t{n->num_src} + 3);
+  const uop::Payload* payload = kind == uop::ArgKind::kPayload ? &n->arg.payload() : nullptr;
+  if (payload != nullptr) most += payload->text.size() + kMaxVarintBytes * payload->ints.size();
+  char* p = to.Reserve(most);
+  *p++ = static_cast<char>(n->op);
+  *p++ = static_cast<char>(n->dtype);
+  *p++ = static_cast<char>(n->tag);
+  p = PutVarint(p, n->num_src);
+  for (Ref s : n->src()) p = PutVarint(p, number - numbers.Get(s));
+  if (payload != nullptr) {
+    p = PutVarint(p, payload->text.size());
+    p = std::copy(payload->text.begin(), payload->text.end(), p);
+    p = PutVarint(p, payload->ints.size());
+    for (int64_t i : payload->ints) p = PutVarint(p, static_cast<uint64_t>(i));
+  } else if (kind != uop::ArgKind::kNone) {
+    p = PutVarint(p, n->arg.bits());
+  }
+  to.SetEnd(p);
 }
 
 // Numbers the nodes below `roots` from 1 on, sources first, in an order that depends on nothing but
 // the structure, and appends each.
 class Writer {
  public:
-  explicit Writer(std::string& to) : to_(to) {}
+  explicit Writer(FastBytes& to) : to_(to) {}
 
   uint32_t Write(Ref root) {
     if (const uint32_t number = numbers_.Get(root); number != 0) return number;
@@ -57,7 +86,7 @@ class Writer {
   uint32_t num_nodes() const { return num_nodes_; }
 
  private:
-  std::string& to_;
+  FastBytes& to_;
   uop::NodeMap<uint32_t> numbers_;
   std::vector<std::pair<Ref, int>> stack_;
   uint32_t num_nodes_ = 0;
@@ -107,12 +136,12 @@ Ref ReadNode(Graph& g, ByteReader& in, absl::Span<const Ref> nodes) {
 }  // namespace
 
 void AppendCompact(absl::Span<const Ref> roots, std::string& to) {
-  std::string nodes;
+  FastBytes nodes;
   Writer writer(nodes);
   std::vector<uint32_t> numbers;
   for (Ref root : roots) numbers.push_back(writer.Write(root));
   AppendVarint(to, writer.num_nodes());
-  to += nodes;
+  to += nodes.view();
   AppendVarint(to, numbers.size());
   for (uint32_t number : numbers) AppendVarint(to, number);
 }

@@ -48,9 +48,10 @@ class Engine {
   // Errors of opening the device to validate on. The registry is borrowed.
   static absl::StatusOr<std::unique_ptr<Engine>> Create(Registry& registry, EngineOptions options);
 
-  // Makes a graph ready: schedules it, compiles its kernels in parallel. A graph with the same
-  // structure that was seen before costs some 50 ns for each of its nodes; threads that come with
-  // one new graph do the work once. Adds nodes to the graph, which may die then.
+  // Makes a graph ready: schedules it, compiles its kernels in parallel. For a graph that is built
+  // like one seen before it takes some 30 ns for each of its nodes, the second time some
+  // microseconds; threads that come with one new graph do the work once. Adds nodes to the graph,
+  // which may die then.
   absl::StatusOr<std::shared_ptr<GraphRunner>> Prepare(const tensor::TensorGraph& graph);
 
   // Prepare, with command lists that only the caller uses.

@@ -123,18 +123,18 @@ absl::StatusOr<std::shared_ptr<const CompiledKernel>> KernelCache::FindOrCompile
 
 absl::StatusOr<CompiledKernel> KernelCache::Compile(const KernelSource& source, Device& device) {
   Graph g;
-  const int64_t begin = HostTimeNs();
+  const int64_t begin = ThreadTimeNs();
   KILN_ASSIGN_OR_RETURN(const std::vector<Ref> roots, FromCompact(g, source.compact));
   if (roots.size() != 1) return absl::InternalError("a kernel has one root");
   ++num_lowered_;
   KILN_ASSIGN_OR_RETURN(const codegen::Program program,
                         codegen::LowerKernel(g, roots[0], device.target(),
                                              {.name = source.name, .math = source.math}));
-  const int64_t lowered = HostTimeNs();
+  const int64_t lowered = ThreadTimeNs();
   ++num_compiled_;
   KILN_ASSIGN_OR_RETURN(std::string object, device.Compile(program));
   lower_ns_ += lowered - begin;
-  compile_ns_ += HostTimeNs() - lowered;
+  compile_ns_ += ThreadTimeNs() - lowered;
   return CompiledKernel{std::move(object), SignatureOf(program)};
 }
 

@@ -49,7 +49,7 @@ class KernelCache {
 
   struct Counters {
     int64_t lowered = 0, compiled = 0, loaded = 0;
-    int64_t lower_ns = 0, compile_ns = 0;  // In all threads together.
+    int64_t lower_ns = 0, compile_ns = 0;  // Of computing, in all threads together.
   };
   Counters counters() const;
 

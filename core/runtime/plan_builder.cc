@@ -26,6 +26,20 @@ std::string DeviceOf(const tensor::TensorInput& input, const PlanContext& contex
   return input.device.empty() ? context.default_device : input.device;
 }
 
+// What the graph is, and where its inputs are.
+Digest GraphDigest(const tensor::TensorGraph& graph) {
+  std::string all;
+  internal::AppendVarint(all, graph.inputs.size());
+  for (const tensor::TensorInput& input : graph.inputs) {
+    internal::AppendVarint(all, static_cast<uint64_t>(input.slot));
+    internal::AppendText(all, input.device);
+  }
+  std::vector<Ref> roots = {graph.sink};
+  roots.insert(roots.end(), graph.conditions.begin(), graph.conditions.end());
+  AppendCompact(roots, all);
+  return DigestOf(all);
+}
+
 class PlanBuilder {
  public:
   PlanBuilder(const tensor::TensorGraph& graph, const PlanContext& context)
@@ -295,16 +309,12 @@ absl::StatusOr<std::shared_ptr<const Plan>> BuildPlan(const tensor::TensorGraph&
 }
 
 Digest PlanIdOf(const tensor::TensorGraph& graph, const PlanContext& context) {
+  if (!graph.digest.has_value()) graph.digest = GraphDigest(graph).bytes;
   std::string all;
-  all.reserve(4096);
+  all.append(Digest{*graph.digest}.view());
   internal::AppendText(all, context.default_device);
   internal::AppendVarint(all, static_cast<uint64_t>(context.math));
   internal::AppendText(all, context.reference == nullptr ? "" : context.reference->name());
-  internal::AppendVarint(all, graph.inputs.size());
-  for (const tensor::TensorInput& input : graph.inputs) internal::AppendText(all, input.device);
-  std::vector<Ref> roots = {graph.sink};
-  roots.insert(roots.end(), graph.conditions.begin(), graph.conditions.end());
-  AppendCompact(roots, all);
   return DigestOf(all);
 }
 

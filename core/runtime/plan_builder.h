@@ -30,7 +30,7 @@ absl::StatusOr<std::shared_ptr<const Plan>> BuildPlan(const tensor::TensorGraph&
                                                       const PlanContext& context);
 
 // What a plan depends on: the graph, where its inputs are, and the default device. Linear in the
-// nodes of the graph, some 50 ns for each.
+// nodes of the graph, some 30 ns for each, the first time; then it is remembered in the graph.
 Digest PlanIdOf(const tensor::TensorGraph& graph, const PlanContext& context);
 
 }  // namespace kiln::runtime

@@ -1,8 +1,10 @@
 // A verified tensor graph: what the scheduler takes, and what it must know besides the nodes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +41,9 @@ struct TensorGraph {
   // Labels of nodes, by id, for profiles and messages. A node that several calls made has the first
   // of their labels.
   std::vector<std::pair<Ref, std::string>> labels;
+  // What the engine knows the graph by, once it has seen it: linear work that need not be done
+  // twice. Whoever changes `sink`, `inputs` or `conditions` resets it.
+  mutable std::optional<std::array<uint8_t, 32>> digest = std::nullopt;
 };
 
 }  // namespace kiln::tensor
