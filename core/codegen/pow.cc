@@ -5,7 +5,9 @@
 // Every product whose error matters is one of short parts, hence exact. Source: the method of
 // fdlibm's
 // __ieee754_pow (K. C. Ng, 2004), without its table.
+#include <cmath>
 #include <limits>
+#include <optional>
 
 #include "core/codegen/coefficients.h"
 #include "core/codegen/exp2.h"
@@ -105,10 +107,40 @@ Expr Pow(const FloatKind& kind, Expr x, Expr y) {
   return Select(one, 1.0, Select(is_nan | undefined, kNan, result));
 }
 
+// The largest exponent for which repeated products are quicker than a logarithm.
+constexpr int kMaxProducts = 16;
+
+// 1 <= n <= kMaxProducts, if `y` is such a constant.
+std::optional<int> SmallExponent(Ref y) {
+  if (!y->IsConst()) return std::nullopt;
+  const double v = y->arg.scalar().AsFloat();
+  if (!(v >= 1 && v <= kMaxProducts) || v != std::trunc(v)) return std::nullopt;
+  return static_cast<int>(v);
+}
+
+// By squaring. In float64 the product of float32 is rounded but once that matters, and no power in
+// between leaves the range.
+Expr PowerByProducts(Expr x, int n) {
+  const Expr base = x.As(DType::kFloat64);
+  Expr power = base;
+  std::optional<Expr> result;
+  for (; n > 0; n >>= 1) {
+    if ((n & 1) != 0) result = result.has_value() ? *result * power : power;
+    if (n > 1) power = power * power;
+  }
+  return result->As(x.dtype());
+}
+
 }  // namespace
 }  // namespace internal
 
 Ref Pow(Graph& g, Ref x, Ref y) {
+  if (const auto n = internal::SmallExponent(y); n.has_value()) {
+    if (*n == 1) return x;
+    if (*n == 2) return g.Mul(x, x);
+    if (x->dtype != DType::kFloat64) return internal::PowerByProducts(Expr(g, x), *n).ref();
+    if (*n == 3) return g.Mul(g.Mul(x, x), x);  // Within two units in the last place.
+  }
   return internal::InWorkingPrecision(g, x, [&](const internal::FloatKind& kind, Expr v) {
     return internal::Pow(kind, v, Expr(g, y).As(kind.f));
   });

@@ -245,6 +245,24 @@ TEST_P(PowTest, IsWithinItsError) {
   EXPECT_LE(worst, 1) << "float32 and narrower allow 1, float64 allows 2";
 }
 
+TEST_P(PowTest, OfAConstantIsWithinItsError) {
+  const DType d = GetParam();
+  support::Random random(13);
+  for (int n = 1; n <= 18; ++n) {
+    Program program(Pow(g_, x_, g_.Const(d, Scalar::Float(n))), {x_});
+    for (int i = 0; i < 500; ++i) {
+      double x = dtype::RoundToFloat(RandomArgument(random, d), d);
+      if (i % 2 == 0) x = dtype::RoundToFloat(std::remainder(x, 4.0), d);
+      if (i < static_cast<int>(std::size(kSpecial))) x = dtype::RoundToFloat(kSpecial[i], d);
+      const double got = program(Scalar::Float(x)).AsFloat();
+      const long double exact = std::pow(static_cast<long double>(x), static_cast<long double>(n));
+      const double error = ErrorInUlp(got, exact, d);
+      if (std::isinf(error) && dtype::RoundToFloat(std::pow(x, n), d) == got) continue;
+      ASSERT_LE(error, d == DType::kFloat64 ? 2 : 1) << x << " ^ " << n << " is not " << got;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(DTypes, PowTest, ::testing::Values(DType::kFloat32, DType::kFloat64),
                          [](const auto& p) { return std::string(dtype::Name(p.param)); });
 
