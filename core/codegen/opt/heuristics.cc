@@ -243,7 +243,7 @@ class Chooser {
   // computations fill the machine by themselves, and cost time to compile.
   int64_t ManyFor(Ref value) const {
     const int64_t operations = OperationsOf(value, target_.ops);
-    return operations <= 8 ? 4 : operations <= 32 ? 2 : 1;
+    return operations <= 8 ? 4 : operations <= 128 ? 2 : 1;
   }
 
   bool IsTiled(const Reduction& r) const { return IsVectorised(r.node->src(0)); }
