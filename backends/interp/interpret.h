@@ -31,7 +31,7 @@ class Interpreter {
   // `variables` are in the order of Program::variables.
   // Values are those of core/dtype/alu.h; what lies in memory is little-endian, a bool one byte.
   // InvalidArgument: a variable that is missing or out of its bounds, a buffer that is missing or
-  // shorter than the program says, a core that is none. Internal, naming the instruction: an access
+  // shorter than a program without variables says, a core that is none. Internal, naming the instruction: an access
   // outside of its buffer, a read of an accumulator's element that was not written.
   absl::Status Run(Buffers buffers, absl::Span<const int64_t> variables, int32_t core) const;
 

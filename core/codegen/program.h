@@ -16,7 +16,7 @@ namespace kiln::codegen {
 // Memory that a launch binds to the PARAM of the same number.
 struct ProgramBuffer {
   DType dtype;
-  int64_t elems = 0;  // The most that is accessed: a buffer has at least as many.
+  int64_t elems = 0;  // The most that any values of the variables need.
   bool is_read = false;
   bool is_written = false;
 

@@ -130,10 +130,19 @@ TEST_F(InterpretTest, RefusesWhatIsNotBound) {
                                                  HasSubstr("variable n is 6, not in [2, 5]")));
   EXPECT_THAT(Run(kText), support::StatusIs(absl::StatusCode::kInvalidArgument,
                                             HasSubstr("1 variables, 0 are bound")));
+}
+
+TEST_F(InterpretTest, RefusesShortBuffers) {
   out_.resize(7);
-  EXPECT_THAT(Run(kText, {5}),
+  EXPECT_THAT(Run("%p = index(%out, 0:int32); linear(%p, store(%p, 1:int32))"),
               support::StatusIs(absl::StatusCode::kInvalidArgument,
                                 HasSubstr("buffer 0 has 28 bytes, program needs 32")));
+  // With variables, a buffer is as long as their values need.
+  constexpr std::string_view kText =
+      "%n = n[2,7]:int32; %p = index(%out, %n); linear(%n, %p, store(%p, 1:int32))";
+  KILN_EXPECT_OK(Run(kText, {6}));
+  EXPECT_THAT(Run(kText, {7}),
+              support::StatusIs(absl::StatusCode::kInternal, HasSubstr("accesses element 7 of 7")));
 }
 
 TEST_F(InterpretTest, RefusesInstructionsThatItHasNot) {
