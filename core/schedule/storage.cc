@@ -19,6 +19,9 @@ constexpr size_t kMaxPlaces = 16;
 // are likely to be needed too.
 constexpr int kWholeAtMost = 4;
 
+// An inner reduction of so many elements is a kernel of its own.
+constexpr int64_t kMinInnerWork = 32;
+
 class Chooser {
  public:
   Chooser(Graph& g, Ref sink) : g_(g), nodes_(uop::Toposort(sink)), sink_(sink) {
@@ -136,10 +139,39 @@ class Chooser {
     for (Ref n : nodes_) {
       if (uop::IsEffect(n->op)) continue;
       KILN_ASSIGN_OR_RETURN(reduces_[n], ComputesReduction(n));
-      if (n->op != Op::kExpand || !Reduces(n->src(0)) || !ExpandsSomething(n)) continue;
-      Store(BestForm(n->src(0)));
+      work_[n] = WorkOf(n);
+      if (n->num_src == 0 || !Reduces(n->src(0))) continue;
+      const bool repeats = n->op == Op::kExpand && ExpandsSomething(n);
+      if (repeats || NestsTooMuch(n)) Store(BestForm(n->src(0)));
     }
     return Update();
+  }
+
+  // The most elements that one element of `n` takes in a single reduction that is not stored.
+  int64_t WorkOf(Ref n) {
+    if (n->op == Op::kReduce && loops_.Get(n) == kLoops) {
+      const auto from = uop::ShapeOf(g_, n->src(0));
+      if (!from.ok()) return INT64_MAX;
+      std::vector<Ref> reduced;
+      for (size_t axis = 0; axis < from->size(); ++axis) {
+        if ((n->arg.reduce().axes >> axis & 1) != 0) reduced.push_back((*from)[axis]);
+      }
+      return MaxElems(g_, reduced).value_or(INT64_MAX);
+    }
+    int64_t most = 0;
+    for (Ref s : n->src()) {
+      if (Reduces(s)) most = std::max(most, work_.Get(s));
+    }
+    return most;
+  }
+  // A reduction of what takes a reduction: one loop nest could do both, but one that does much in its
+  // inner part is better left to itself, where it can use all axes and cores. What only adds up sums
+  // is one larger sum.
+  bool NestsTooMuch(Ref n) {
+    if (n->op != Op::kReduce || work_.Get(n->src(0)) < kMinInnerWork) return false;
+    Ref s = n->src(0);
+    while (uop::IsMovement(s->op)) s = s->src(0);
+    return s->op != Op::kReduce || s->arg.reduce().op != n->arg.reduce().op;
   }
 
   absl::Status Update() {
@@ -240,6 +272,7 @@ class Chooser {
   uop::NodeMap<bool> has_data_;  // Depends on an input.
   uop::NodeMap<bool> reduces_, forced_;
   uop::NodeMap<Loops> loops_;
+  uop::NodeMap<int64_t> work_;
 };
 
 }  // namespace
