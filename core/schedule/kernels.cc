@@ -7,6 +7,7 @@
 
 #include "core/dtype/status.h"
 #include "core/schedule/place.h"
+#include "core/schedule/share_loops.h"
 #include "core/schedule/value.h"
 #include "core/symbolic/simplify.h"
 #include "core/uop/facts.h"
@@ -96,7 +97,8 @@ absl::StatusOr<Kernel> MakeKernel(Graph& g, const Storage& storage, const States
                                 : g.Make(Op::kIndex, root->dtype, {param, position, valid});
   std::vector<Ref> store = {to, simple};
   store.insert(store.end(), loops.begin(), loops.end());
-  Ref sink = g.Make(Op::kSink, DType::kVoid, {g.Make(Op::kStore, DType::kVoid, store)});
+  Ref sink =
+      ShareLoops(g, g.Make(Op::kSink, DType::kVoid, {g.Make(Op::kStore, DType::kVoid, store)}));
   return Kernel{root, sink, memory.TakeStates(), NameOf(sink)};
 }
 
