@@ -1,6 +1,7 @@
 // Casts.
 
 #include "core/dtype/promote.h"
+#include "core/symbolic/exact.h"
 #include "core/symbolic/rule_sets.h"
 #include "core/uop/facts.h"
 
@@ -29,6 +30,12 @@ Ref SkipLosslessCast(Graph& g, const Match& m) {
       (IsIntegral(source->dtype) && IsIntegral(inner->dtype) && FitsIn(g, source, inner->dtype));
   // Index to machine integers is the lowering's to decide.
   if (!lossless || source->dtype == DType::kVoid) return nullptr;
+  // A float saturates to an integer, an integer wraps.
+  const DType d = m.root()->dtype;
+  if (dtype::IsFloat(inner->dtype) && dtype::IsInteger(source->dtype) && dtype::IsInteger(d) &&
+      !FitsIn(g, source, d)) {
+    return nullptr;
+  }
   return g.Cast(source, m.root()->dtype);
 }
 
@@ -77,7 +84,7 @@ Ref Narrow(Graph& g, const Match& m) {
     return nullptr;
   if (!dtype::IsLosslessCast(a->dtype, root->dtype)) return nullptr;
   Ref narrow = g.Binary(root->op, a, b);
-  return BoundsHold(g, narrow) ? g.Cast(narrow, root->dtype) : nullptr;
+  return IsExact(g, narrow) ? g.Cast(narrow, root->dtype) : nullptr;
 }
 
 constexpr auto kNarrowing = rules(rule(any_of<Op::kAdd, Op::kMul>(cast(x), cast(y)), Narrow));

@@ -286,8 +286,9 @@ FloatBounds CastFloatBounds(Ref n) {
     return {dtype::RoundToFloat(f.lo, n->dtype), dtype::RoundToFloat(f.hi, n->dtype)};
   }
   const Interval i = Of(s);
-  // What wraps below a cast may be anything.
-  const Bounds b = i.holds || !HasBounds(s->dtype) ? i.bounds : FullBounds(s->dtype);
+  // What wraps below a cast may be anything that the dtype holds, and is nothing else.
+  Bounds b = FullBounds(s->dtype);
+  if (i.holds) b = {std::max(b.lo, i.bounds.lo), std::min(b.hi, i.bounds.hi)};
   return {CastEnd(b.lo, s->dtype, n->dtype), CastEnd(b.hi, s->dtype, n->dtype)};
 }
 

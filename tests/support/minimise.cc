@@ -38,10 +38,9 @@ std::vector<Ref> Smaller(Graph& g, Ref n) {
     const int64_t lo = v.min.AsInt();
     const int64_t hi = v.max.AsInt();
     if (lo < 0 && hi >= 0) result.push_back(g.Variable(v.name, 0, hi));
-    if (hi > lo) {
-      result.push_back(g.Variable(v.name, lo, lo + (hi - lo) / 2));
-      result.push_back(g.Variable(v.name, lo, hi - 1));
-      result.push_back(g.Variable(v.name, lo + 1, hi));
+    for (int64_t step = hi - lo - (hi - lo) / 2; step > 0; step /= 2) {
+      result.push_back(g.Variable(v.name, lo, hi - step));
+      result.push_back(g.Variable(v.name, lo + step, hi));
     }
   }
   return result;

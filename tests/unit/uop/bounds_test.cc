@@ -170,6 +170,7 @@ TEST(FloatBounds, AreFiniteOnlyWithoutNaN) {
   EXPECT_EQ(bounds("cast(i[0,70000]):float16"), std::pair(0.0, kInf));
   EXPECT_EQ(bounds("cast(_:float32):fp8e4m3"), std::pair(-kInf, kInf)) << "NaN stays NaN";
   EXPECT_EQ(bounds("cast(_):float32"), std::pair(-kInf, kInf));
+  EXPECT_EQ(bounds("cast(u[0,255]:uint8 + 8):float32"), std::pair(0.0, 255.0)) << "may wrap";
 }
 
 std::string Hold(std::string_view text) {
