@@ -93,16 +93,26 @@ KernelCache::KernelCache(Options options)
 absl::StatusOr<std::shared_ptr<const Executable>> KernelCache::Get(const KernelSource& source,
                                                                    Device& device) {
   const Digest id = IdOf(source, device);
-  return loaded_.Get({id, device.name()},
-                     [&]() -> absl::StatusOr<std::shared_ptr<const Executable>> {
-                       KILN_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> compiled,
-                                             FindOrCompile(id, source, device));
-                       ++num_loaded_;
-                       KILN_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> executable,
-                                             device.Load(compiled->object, compiled->signature),
-                                             _ << "while loading kernel \"" << source.name << "\"");
-                       return executable;
-                     });
+  return loaded_.Get({id, device.name()}, [&] { return Load(id, source, device); });
+}
+
+absl::StatusOr<std::shared_ptr<const Executable>> KernelCache::Load(const Digest& id,
+                                                                    const KernelSource& source,
+                                                                    Device& device) {
+  KILN_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> compiled,
+                        FindOrCompile(id, source, device));
+  ++num_loaded_;
+  absl::StatusOr<std::shared_ptr<const Executable>> executable =
+      device.Load(compiled->object, compiled->signature);
+  if (absl::IsDataLoss(executable.status())) {
+    // Unaltered, but not for this device: whoever stored it had another one under the same id.
+    KILN_ASSIGN_OR_RETURN(const CompiledKernel again, Compile(source, device),
+                          _ << "while compiling kernel \"" << source.name << "\"");
+    if (store_ != nullptr) store_->Store(id, ToBytes(again));
+    executable = device.Load(again.object, again.signature);
+  }
+  KILN_RETURN_IF_ERROR(executable) << "while loading kernel \"" << source.name << "\"";
+  return executable;
 }
 
 absl::StatusOr<std::shared_ptr<const CompiledKernel>> KernelCache::FindOrCompile(

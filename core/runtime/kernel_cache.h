@@ -55,6 +55,9 @@ class KernelCache {
 
  private:
   using LoadedKey = std::pair<Digest, std::string>;  // And the name of the device.
+  absl::StatusOr<std::shared_ptr<const Executable>> Load(const Digest& id,
+                                                         const KernelSource& source,
+                                                         Device& device);
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> FindOrCompile(const Digest& id,
                                                                       const KernelSource& source,
                                                                       Device& device);

@@ -9,6 +9,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/unit/runtime/engine_testing.h"
 #include "tests/unit/runtime/fake_device.h"
+#include "tests/unit/runtime/temp_folder.h"
 
 namespace kiln::runtime {
 namespace {
@@ -132,6 +133,23 @@ TEST_F(EngineOrderTest, SixtyFourThreadsCompileAColdKernelOnce) {
   for (std::thread& t : threads) t.join();
   EXPECT_EQ(device().num_compiled, 1);
   EXPECT_EQ(device().num_loaded, 1);
+}
+
+TEST_F(EngineOrderTest, AStoredObjectThatTheDeviceRefusesIsReplaced) {
+  const TempFolder folder;
+  const auto run = [&] {
+    engine_ = *Engine::Create(
+        registry_, {.default_device = "fake:0", .cache_folder = folder.path() + "/cache"});
+    return Run(AddGraph(1), {{0, Floats({1, 2, 3, 4})}}).ok();
+  };
+  device().object_suffix = "of another version";
+  EXPECT_TRUE(run());
+  EXPECT_EQ(device().num_compiled, 1);
+  device().object_suffix = "";
+  EXPECT_TRUE(run());
+  EXPECT_EQ(device().num_compiled, 2);
+  EXPECT_TRUE(run());
+  EXPECT_EQ(device().num_compiled, 2);
 }
 
 TEST_F(EngineOrderTest, PlansAndKernelsAreBounded) {

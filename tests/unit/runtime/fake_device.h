@@ -40,12 +40,12 @@ class FakeDevice final : public Device {
   absl::StatusOr<std::string> Compile(const codegen::Program& program) override {
     ++num_compiled;
     if (program.name == fail_to_compile) return absl::UnimplementedError("can't");
-    return program.name;
+    return program.name + object_suffix;
   }
   absl::StatusOr<std::shared_ptr<const Executable>> Load(std::string_view object,
                                                          ProgramSignature signature) override {
     ++num_loaded;
-    if (object != signature.name) return absl::DataLossError("not an object");
+    if (object != signature.name + object_suffix) return absl::DataLossError("not an object");
     return std::make_shared<const Executable>(std::move(signature));
   }
 
@@ -74,7 +74,7 @@ class FakeDevice final : public Device {
   int num_runs() const { return *num_runs_; }
   std::shared_ptr<std::atomic<int>> counter() const { return num_runs_; }
   std::atomic<int> num_compiled = 0, num_loaded = 0;
-  std::string fail_to_compile;
+  std::string fail_to_compile, object_suffix;
 
  private:
   absl::Status Run(const Executable& kernel, absl::Span<const BufferSlice> buffers,
