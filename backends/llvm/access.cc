@@ -168,43 +168,54 @@ Value* Emitter::LoadStrided(const Place& p, llvm::Type* element, Value* address)
   return result;
 }
 
+// One element for all lanes. Where only some have their gate on, it is there.
+Value* Emitter::LoadUniform(const Place& p, LaneShape at, int combination, Value* gate) {
+  Value* any = gate != nullptr && gate->getType()->isVectorTy() ? b_.CreateOrReduce(gate) : gate;
+  llvm::Type* element = values_.MemoryType(p.param->dtype);
+  Value* address = Guard(any, Address(p, at, combination));
+  Value* loaded =
+      values_.FromMemory(b_.CreateAlignedLoad(element, address, AlignOf(p)), p.param->dtype);
+  return at.vector ? Splat(loaded) : loaded;
+}
+
+// An element for each lane; `other` (in memory's form, may be null) where a gate with lanes is off.
+Value* Emitter::LoadVector(const Place& p, LaneShape at, int combination, Value* gate,
+                           Value* other) {
+  llvm::Type* element = values_.MemoryType(p.param->dtype);
+  llvm::Type* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_.width()));
+  if (other == nullptr) other = llvm::Constant::getNullValue(type);
+  if (p.along == Along::kStrided && p.stride == 1) {
+    Value* address = Address(p, at, combination);
+    if (gate != nullptr && gate->getType()->isVectorTy()) {
+      return b_.CreateMaskedLoad(type, address, AlignOf(p), gate, other);
+    }
+    return b_.CreateAlignedLoad(type, Guard(gate, address), AlignOf(p));
+  }
+  if (p.along == Along::kStrided && gate == nullptr) {
+    return LoadStrided(p, element, Address(p, at, combination));
+  }
+  if (gate != nullptr && !gate->getType()->isVectorTy()) gate = Splat(gate);
+  return b_.CreateMaskedGather(type, Addresses(p, at, combination), AlignOf(p), gate, other);
+}
+
 // What is in memory, in register form, or the alternative; with the lanes of `at`.
 Value* Emitter::LoadOne(Ref n, const Place& p, LaneShape at, int combination) {
   const DType d = p.param->dtype;
-  llvm::Type* element = values_.MemoryType(d);
-  const unsigned width = static_cast<unsigned>(lanes_.width());
-  Value* gate =
-      Gate(p, {at.axes, p.shape.vector && p.gate != nullptr && plan_.ShapeOf(p.gate).vector},
-           combination);
-  const bool has_vector_gate = gate != nullptr && gate->getType()->isVectorTy();
+  const bool has_vector_gate = p.gate != nullptr && plan_.ShapeOf(p.gate).vector;
+  Value* gate = Gate(p, {at.axes, has_vector_gate}, combination);
+  const bool has_other = gate != nullptr && n->num_src > 1 && !uop::IsEffect(n->src(1)->op);
+  Value* other = has_other ? Get(n->src(1), at, combination) : nullptr;
   Value* loaded;
   if (p.along == Along::kUniform) {
-    Value* any = has_vector_gate ? b_.CreateOrReduce(gate) : gate;
-    Value* address = Guard(any, Address(p, at, combination));
-    loaded = values_.FromMemory(b_.CreateAlignedLoad(element, address, AlignOf(p)), d);
-    if (at.vector) loaded = b_.CreateVectorSplat(width, loaded);
+    loaded = LoadUniform(p, at, combination, gate);
   } else {
-    llvm::Type* vector = llvm::FixedVectorType::get(element, width);
-    Value* zero = llvm::Constant::getNullValue(vector);
-    if (p.along == Along::kStrided && p.stride == 1) {
-      Value* address = Address(p, at, combination);
-      if (has_vector_gate) {
-        loaded = b_.CreateMaskedLoad(vector, address, AlignOf(p), gate, zero);
-      } else {
-        loaded = b_.CreateAlignedLoad(vector, Guard(gate, address), AlignOf(p));
-      }
-    } else if (p.along == Along::kStrided && gate == nullptr) {
-      loaded = LoadStrided(p, element, Address(p, at, combination));
-    } else {
-      Value* mask = gate != nullptr && !has_vector_gate ? b_.CreateVectorSplat(width, gate) : gate;
-      loaded = b_.CreateMaskedGather(vector, Addresses(p, at, combination), AlignOf(p), mask, zero);
-    }
-    loaded = values_.FromMemory(loaded, d);
+    const bool is_masked = has_other && has_vector_gate;
+    Value* instead = is_masked ? values_.ToMemory(other, d) : nullptr;
+    loaded = values_.FromMemory(LoadVector(p, at, combination, gate, instead), d);
+    if (is_masked) return loaded;
   }
-  if (gate == nullptr || n->num_src < 2 || uop::IsEffect(n->src(1)->op)) return loaded;
-  Value* other = Get(n->src(1), at, combination);
-  if (at.vector && !has_vector_gate) gate = b_.CreateVectorSplat(width, gate);
-  return values_.Select(gate, loaded, other);
+  if (!has_other) return loaded;
+  return values_.Select(at.vector && !has_vector_gate ? Splat(gate) : gate, loaded, other);
 }
 
 absl::Status Emitter::EmitLoad(Ref n) {
@@ -251,9 +262,7 @@ absl::Status Emitter::StoreOne(Ref n, const Place& p, int combination) {
     }
     return absl::OkStatus();
   }
-  if (gate != nullptr && !has_vector_gate) {
-    gate = b_.CreateVectorSplat(static_cast<unsigned>(lanes_.width()), gate);
-  }
+  if (gate != nullptr && !has_vector_gate) gate = Splat(gate);
   b_.CreateMaskedScatter(value, Addresses(p, at, combination), AlignOf(p), gate);
   return absl::OkStatus();
 }

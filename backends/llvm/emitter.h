@@ -92,6 +92,9 @@ class Emitter {
   absl::Status LoadAccumulator(Ref n, const Place& p);
   absl::Status StoreAccumulator(Ref n, const Place& p);
   llvm::Value* LoadOne(Ref n, const Place& p, LaneShape at, int combination);
+  llvm::Value* LoadUniform(const Place& p, LaneShape at, int combination, llvm::Value* gate);
+  llvm::Value* LoadVector(const Place& p, LaneShape at, int combination, llvm::Value* gate,
+                          llvm::Value* other);
   absl::Status StoreOne(Ref n, const Place& p, int combination);
   llvm::Value* LoadStrided(const Place& p, llvm::Type* element, llvm::Value* address);
   // Element index of an access to an accumulator.
