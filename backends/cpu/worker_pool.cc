@@ -26,10 +26,8 @@ WorkerPool::WorkerPool(int num_helpers, std::function<void(int)> on_start) {
 }
 
 WorkerPool::~WorkerPool() {
-  {
-    absl::MutexLock lock(&mu_);
-    ending_ = true;
-  }
+  ending_ = true;
+  WakeHelpers();
   for (std::thread& helper : helpers_) helper.join();
 }
 
@@ -41,9 +39,7 @@ void WorkerPool::Run(int n, absl::FunctionRef<void(int)> work) {
   work_ = &work;
   num_done_.store(0, std::memory_order_relaxed);
   ticket_.store(Ticket(RunOf(ticket_.load()) + 1, n));
-  // Either a helper that is about to block sees the new run, or it is counted here. Unlocking makes
-  // the mutex look at the conditions again.
-  if (num_asleep_.load() > 0) absl::MutexLock lock(&mu_);
+  WakeHelpers();
   Work();
   for (int spins = 0; num_done_.load(std::memory_order_acquire) < n; ++spins) {
     if (spins < 10000) {
@@ -52,6 +48,13 @@ void WorkerPool::Run(int n, absl::FunctionRef<void(int)> work) {
       std::this_thread::yield();  // A helper has lost its core.
     }
   }
+}
+
+// Either a helper that is about to block sees what has changed, or it is counted here.
+void WorkerPool::WakeHelpers() {
+  if (num_asleep_.load() == 0) return;
+  ++num_wakes_;
+  num_wakes_.notify_all();
 }
 
 void WorkerPool::Work() {
@@ -80,10 +83,7 @@ void WorkerPool::AwaitRun(uint64_t seen, int& spin_us) {
     }
   }
   ++num_asleep_;
-  {
-    absl::MutexLock lock(&mu_);
-    mu_.Await(absl::Condition(&changed));
-  }
+  for (int32_t wakes = num_wakes_; !changed(); wakes = num_wakes_) num_wakes_.wait(wakes);
   --num_asleep_;
   spin_us = waited() < std::chrono::microseconds(4 * kMaxSpinUs) ? kMaxSpinUs : spin_us / 2;
 }

@@ -7,9 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
-#include "absl/synchronization/mutex.h"
 
 namespace kiln::cpu {
 
@@ -35,6 +33,8 @@ class WorkerPool {
   static uint64_t Ticket(uint64_t run, int n) { return run << 40 | uint64_t(n) << 20; }
   static uint64_t RunOf(uint64_t ticket) { return ticket >> 40; }
 
+  // Called when ticket_ or ending_ has changed.
+  void WakeHelpers();
   // Takes indices and works until there are none.
   void Work();
   void Help(int helper);
@@ -46,8 +46,8 @@ class WorkerPool {
   std::atomic<int> num_asleep_ = 0;  // Helpers that block, or are about to.
   std::atomic<bool> ending_ = false;
   const absl::FunctionRef<void(int)>* work_ = nullptr;  // Of the run; read by who holds an index.
-  absl::Mutex mu_;                    // Helpers block on it until ticket_ or ending_ changes.
-  std::vector<std::thread> helpers_;  // Last: they use the others.
+  std::atomic<int32_t> num_wakes_ = 0;                  // Helpers block until it changes.
+  std::vector<std::thread> helpers_;                    // Last: they use the others.
 };
 
 }  // namespace kiln::cpu
