@@ -165,7 +165,38 @@ class Lowering {
   static bool IsNarrow(DType d) { return dtype::IsFloat(d) && dtype::SizeBits(d) < 32; }
 
   Ref LanesOnly(Ref n) {
-    return Horizontal(n, Widened(Now(n->src(0))), Select(EndedRanges(n), true));
+    const Operand operand = OperandOf(n);
+    return Horizontal(n, operand.value, operand.lanes);
+  }
+
+  // What a REDUCE reduces, in the dtype in which it does, and which lanes of it.
+  struct Operand {
+    Ref value;
+    Nodes lanes;
+  };
+  Operand OperandOf(Ref n) {
+    Operand operand = {Widened(Now(n->src(0))), {}};
+    int64_t copies = 1;
+    for (Ref lane : Select(EndedRanges(n), true)) {
+      if (DependsOn(g_, operand.value, lane)) {
+        operand.lanes.push_back(lane);
+      } else {
+        copies *= ConstEnd(lane);
+      }
+    }
+    operand.value = Repeated(n->arg.reduce().op, operand.value, copies);
+    return operand;
+  }
+
+  // value op value op ..., `count` times, by squaring.
+  Ref Repeated(Op by, Ref value, int64_t count) {
+    if (by == Op::kMax) return value;
+    Ref result = nullptr;
+    for (; count > 0; count /= 2) {
+      if (count % 2 == 1) result = result == nullptr ? value : g_.Binary(by, result, value);
+      value = g_.Binary(by, value, value);
+    }
+    return result;
   }
 
   Ref Widened(Ref value) {
@@ -205,12 +236,9 @@ class Lowering {
     Nodes reduced_lanes;
   };
 
-  Accumulator NewAccumulator(Ref n, Ref value) {
+  Accumulator NewAccumulator(Ref n, const Operand& operand) {
+    Ref value = operand.value;
     Nodes lanes = Select(uop::RangesOf(g_, value), true);
-    const Nodes reduced = Select(EndedRanges(n), true);
-    for (Ref r : reduced) {
-      if (std::find(lanes.begin(), lanes.end(), r) == lanes.end()) lanes.push_back(r);
-    }
     // Row-major, the machine vector last.
     const int32_t last = options_.vector_axis;
     std::sort(lanes.begin(), lanes.end(), [last](Ref a, Ref b) {
@@ -227,15 +255,16 @@ class Lowering {
     Ref param = g_.Param(value->dtype, name, options_.first_number + count_, elems,
                          uop::AddressSpace::kRegister);
     ++count_;
-    return {n, param, element, reduced};
+    return {n, param, element, operand.lanes};
   }
 
   void LowerGroup(const Group& group) {
     std::vector<Accumulator> accumulators;
     std::vector<Ref> updates;
     for (Ref n : group.members) {
-      Ref value = Widened(Now(n->src(0)));
-      const Accumulator a = NewAccumulator(n, value);
+      const Operand operand = OperandOf(n);
+      Ref value = operand.value;
+      const Accumulator a = NewAccumulator(n, operand);
       const Op by = n->arg.reduce().op;
       Ref identity = ReduceIdentity(g_, by, value->dtype);
       Ref init = Store(Place(After(a.param, {}, group.outer), a.element), identity);
