@@ -192,7 +192,9 @@ Value* Emitter::ReduceVector(Op op, DType d, Value* v) {
 // Pairs of combinations first, in a tree; what is left of the vector last.
 void Emitter::EmitReduce(Ref n) {
   const Op op = n->arg.reduce().op;
-  const LaneShape from = plan_.ShapeOf(n->src(0)), to = plan_.ShapeOf(n);
+  const LaneShape to = plan_.ShapeOf(n);
+  LaneShape from = plan_.ShapeOf(n->src(0));  // Lanes that it lacks count as often as there are.
+  for (int i = 1; i < n->num_src; ++i) from = from | lanes_.ShapeOf(n->src(i));
   std::vector<std::vector<Value*>> groups(static_cast<size_t>(lanes_.Count(to.axes)));
   for (int c = 0; c < lanes_.Count(from.axes); ++c) {
     groups[static_cast<size_t>(lanes_.Project(c, from.axes, to.axes))].push_back(
