@@ -104,11 +104,23 @@ absl::StatusOr<Ref> ApplyCases(Graph& g, Ref n, const Knowledge& known) {
   return common;
 }
 
+// Equal to `n` by what is known of its variables alone. Of a node with variables below it of which bounds are known, too, these may
+// tell more than its own bounds do: i % 19 is i - 57 where 57 <= i < 76, whatever else is known of i % 19.
+absl::StatusOr<Ref> ApplyVariables(Graph& g, Ref n, const Knowledge& known) {
+  Knowledge variables;
+  for (const BoundedNode& b : known.nodes) {
+    if (!uop::IsAlu(b.node->op)) variables.Tighten(g, b.node, b.bounds);
+  }
+  // Where that is all there is to know, or nothing, Apply does it.
+  if (variables.nodes.empty() || variables.nodes.size() == known.nodes.size()) return n;
+  return Apply(g, n, variables);
+}
+
 absl::StatusOr<Ref> SimplifyKnowing(Graph& g, Ref n, const Knowledge& known) {
   Cost cost = CostOf(n);
   for (int round = 0; round < kMaxRounds && !n->IsConst(); ++round) {
     Ref best = n;
-    for (auto* apply : {&Apply, &ApplyCases}) {
+    for (auto* apply : {&Apply, &ApplyCases, &ApplyVariables}) {
       KILN_ASSIGN_OR_RETURN(Ref m, (*apply)(g, best, known));
       if (m == best) continue;
       const Cost c = CostOf(m);

@@ -62,6 +62,12 @@ TEST(SimplifyGiven, PutsKnownConditionsIn) {
   EXPECT_EQ(Given("(a[0,3] < b[0,3]) != true, where(a < b, c[0,9], d[0,9])"), "d");
 }
 
+TEST(SimplifyGiven, UsesVariablesBelowWhatHasBoundsOfItsOwn) {
+  const std::string wide = "(i[0,113] % 19 < 11) & ((i < 57) != true) & (i < 76)";
+  EXPECT_EQ(Given(wide + ", i % 19 - 3"), "(i+-60)");
+  EXPECT_EQ(Conjunction("((i[0,113] % 19 < 3) != true) & " + wide), "(((i<60)!=True)&(i<68))");
+}
+
 TEST(SimplifyGiven, SaysWhatNeverHolds) { EXPECT_EQ(Given("(a[0,9] < 3) & (5 < a), a"), "never"); }
 
 TEST(SimplifyGiven, ReturnsTheSameNodeIfNothingHelps) {
