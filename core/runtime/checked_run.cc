@@ -17,8 +17,8 @@
 namespace kiln::runtime {
 namespace {
 
-// How far two values of a dtype may be apart, relative to the largest value that the kernel reads or
-// writes: sums are done in another order, and products fused into them.
+// How far two values of a dtype may be apart, relative to the largest value that the kernel reads
+// or writes: sums are done in another order, and products fused into them.
 double Tolerance(DType d) {
   switch (d) {
     case DType::kFloat64:

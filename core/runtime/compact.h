@@ -1,5 +1,6 @@
-// Graphs as bytes: how they go from one Graph to another, and what they are identified by. Equal for
-// structurally equal graphs, whatever the ids of their nodes, in every process and on every machine.
+// Graphs as bytes: how they go from one Graph to another, and what they are identified by. Equal
+// for structurally equal graphs, whatever the ids of their nodes, in every process and on every
+// machine.
 #pragma once
 
 #include <string>

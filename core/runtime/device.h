@@ -1,11 +1,11 @@
 // What a backend implements: devices, their memory and queues, and kernels made for them.
 //
 // A backend is one folder of backends/ with these interfaces, a codegen target, and one function
-// Register<Name>Backend(Registry&) (registry.h). Devices whose memory is the host's and whose queues
-// are threads find most of it ready in host_memory.h, host_timeline.h and host_queue.h.
+// Register<Name>Backend(Registry&) (registry.h). Devices whose memory is the host's and whose
+// queues are threads find most of it ready in host_memory.h, host_timeline.h and host_queue.h.
 //
 //   KILN_ASSIGN_OR_RETURN(Device* device, registry.Get("cpu:0"));
-//   KILN_ASSIGN_OR_RETURN(std::string object, device->Compile(program));  // What is cached on disk.
+//   KILN_ASSIGN_OR_RETURN(std::string object, device->Compile(program));  // Kept on disk.
 //   KILN_ASSIGN_OR_RETURN(auto kernel, device->Load(object, SignatureOf(program)));
 //   auto list = std::make_shared<CommandList>();
 //   list->Exec(*kernel, buffers, variables);
@@ -62,8 +62,8 @@ class Queue {
   // The counter that submissions raise: 1, 2, 3...
   virtual Timeline& timeline() = 0;
   // Queues `commands`, which begin when the lists before and all of `wait` have passed. Returns the
-  // point on timeline() that passes when they are done. Never blocks, never fails: `outcome` (may be
-  // null) has the status then.
+  // point on timeline() that passes when they are done. Never blocks, never fails: `outcome` (may
+  // be null) has the status then.
   // - If a dependency's outcome is an error, nothing is run and that is the outcome.
   // - If a command fails, those after it, but for Signal, are not run. The error names the kernel.
   // - A point passes and signals are given in any case. Then CommandList::DropRetained is called.

@@ -65,12 +65,12 @@ class Engine {
   absl::StatusOr<std::shared_ptr<Buffer>> Allocate(std::string_view device, int64_t bytes);
   absl::StatusOr<std::shared_ptr<Buffer>> Upload(std::string_view device,
                                                  absl::Span<const std::byte> contents);
-  // Waits for the work that was submitted before and writes the contents; not for other work. If
-  // that has failed: its error, with FailedPrecondition where it was an input of it that had failed.
+  // Waits for the last write that was submitted before, and for no other work; then copies the
+  // contents. If that has failed: its error, which is the first one where others followed from it.
   absl::Status Read(const Tensor& tensor, absl::Span<std::byte> to);
   absl::Status Read(Buffer& buffer, int64_t offset, absl::Span<std::byte> to);
-  // Waits for the work that was submitted before and uses the buffer, then overwrites. The buffer is
-  // well again, whatever has failed before.
+  // Waits for the work that was submitted before and uses the buffer, then overwrites. The buffer
+  // is well again, whatever has failed before.
   absl::Status Write(Buffer& buffer, int64_t offset, absl::Span<const std::byte> from);
   // Frees the memory that is kept for temporaries.
   void DropArenas();

@@ -1,5 +1,5 @@
-// Where in one piece of memory the temporaries of a run lie, so that those that are not alive at the
-// same time share it.
+// Where in one piece of memory the temporaries of a run lie, so that those that are not alive at
+// the same time share it.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct MemoryPlan {
 };
 
 // No two ranges that share a step share a byte. Deterministic. Of several greedy orders the best,
-// usually within a few percent of LowerBoundBytes; quadratic at most in up to a few thousand ranges,
-// n log n beyond. Pre: `alignment` is a power of two; the sizes add up to less than 2^62.
+// usually within a few percent of LowerBoundBytes; quadratic at most in up to a few thousand
+// ranges, n log n beyond. Pre: `alignment` is a power of two; the sizes add up to less than 2^62.
 MemoryPlan PlanMemory(absl::Span<const LiveRange> ranges, int64_t alignment);
 
 // The most bytes that are alive at one step, sizes rounded up to the alignment: no plan is smaller.

@@ -19,7 +19,8 @@
 
 namespace kiln::runtime {
 
-// Thread-safe. Nothing that happens to the folder is an error after Open: at worst nothing is found.
+// Thread-safe. Nothing that happens to the folder is an error after Open: at worst nothing is
+// found.
 class ObjectStore {
  public:
   struct Options {

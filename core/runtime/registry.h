@@ -37,7 +37,8 @@ class Registry {
 
   // AlreadyExists if the kind is there.
   absl::Status Register(Backend backend);
-  // Makes `alias` another name of the device `name`: both as in Get. A device of that name is hidden.
+  // Makes `alias` another name of the device `name`: both as in Get. A device of that name is
+  // hidden.
   void Alias(std::string_view alias, std::string_view name);
   // "cpu:1"; "cpu" is "cpu:0"; upper case is the same. NotFound names what there is; errors of the
   // backend, which is asked again the next time.

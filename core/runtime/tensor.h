@@ -12,8 +12,8 @@
 
 namespace kiln::runtime {
 
-// A tensor of a run's result: row-major, `offset` bytes into its buffer. Its contents are there when
-// the run is over; see Engine::Read.
+// A tensor of a run's result: row-major, `offset` bytes into its buffer. Its contents are there
+// when the run is over; see Engine::Read.
 struct Tensor {
   std::shared_ptr<Buffer> buffer;
   int64_t offset = 0;

@@ -99,7 +99,7 @@ class Scheduler {
         output_number_[source] = i;
       } else {
         // Named by its number, so that each copy is one of its own.
-        Ref copy = g_.Make(Op::kCopy, source->dtype, {source}, g_.PayloadArg("", {{i}}));
+        Ref copy = g_.Make(Op::kCopy, source->dtype, {source}, g_.PayloadArg("", {i}));
         prepared_.device[copy] = prepared_.device.Get(source);
         output_number_[copy] = i;
         tasks_.push_back({.writes = copy, .reads = {source}});

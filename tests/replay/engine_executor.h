@@ -16,9 +16,9 @@ struct EngineExecutorOptions {
   std::string cache_folder = "";  // Of compiled kernels; none if empty.
 };
 
-// Runs each graph; runs it again, which must compile nothing and give the same bits; and runs what was
-// captured on inputs with other contents (in other buffers) and back, which must agree with a fresh
-// engine and with the first run. Internal tells which of these failed.
+// Runs each graph; runs it again, which must compile nothing and give the same bits; and runs what
+// was captured on inputs with other contents (in other buffers) and back, which must agree with a
+// fresh engine and with the first run. Internal tells which of these failed.
 absl::StatusOr<std::unique_ptr<GraphExecutor>> MakeEngineExecutor(
     const EngineExecutorOptions& options);
 
