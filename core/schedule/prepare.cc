@@ -33,7 +33,7 @@ class Preparer {
       if (n->op == Op::kSink || n->op == Op::kCopy) {
         for (Ref& s : src) s = InMemoryForm(s);
       }
-      KILN_ASSIGN_OR_RETURN(now_[n], Replacement(n, src));
+      KILN_ASSIGN_OR_RETURN(now_[n], Replacement(n, absl::MakeSpan(src)));
     }
     out_.sink = now_.Get(sink);
     return std::move(out_);
@@ -56,7 +56,7 @@ class Preparer {
     return copy;
   }
 
-  absl::StatusOr<Ref> Replacement(Ref n, absl::Span<const Ref> src) {
+  absl::StatusOr<Ref> Replacement(Ref n, absl::Span<Ref> src) {
     if (n->op == Op::kDetach) return src[0];
     if (n->op == Op::kContiguous) {
       Ref base = SkipReshapes(src[0]);
@@ -65,6 +65,12 @@ class Preparer {
       if (whole || out_.device.Get(src[0]) == 0 || base->op == Op::kContiguous ||
           base->op == Op::kCopy)
         return src[0];
+    }
+    if (n->op == Op::kAssign) {
+      // Its kernel puts the value where it belongs: no need to have it elsewhere before.
+      while (src[1]->op == Op::kContiguous) src[1] = src[1]->src(0);
+      // To write once more what has just been written there changes nothing.
+      if (src[1]->op == Op::kAssign && src[1]->src(0) == src[0]) return src[1];
     }
     int32_t device = 0;
     if (n->op == Op::kCopy) {
