@@ -38,20 +38,18 @@ constexpr RuleTable kElementIndexRules =
 // No target has operations on whole stacks yet.
 Ref OneElementAtATime(Graph& g, const Match& m) { return symbolic::PerElement(g, m.root()); }
 
-constexpr auto kElementwise = rules(
-    rule(any_of<Op::kCast, Op::kBitcast, Op::kNeg, Op::kRecip, Op::kSqrt, Op::kExp2, Op::kLog2,
-                Op::kSin, Op::kTrunc>(op<Op::kStack>(rest)),
-         OneElementAtATime)
-        .grows("an operation for each element"),
-    rule(any_of<Op::kAdd, Op::kSub, Op::kMul, Op::kFDiv, Op::kIDiv, Op::kMod, Op::kMax, Op::kPow,
-                Op::kCmpLt, Op::kCmpNe, Op::kCmpEq, Op::kAnd, Op::kOr, Op::kXor, Op::kShl, Op::kShr,
-                Op::kThreefry>(op<Op::kStack>(rest), op<Op::kStack>(rest)),
-         OneElementAtATime)
-        .grows("an operation for each element"),
-    rule(any_of<Op::kWhere, Op::kMulAcc>(op<Op::kStack>(rest), op<Op::kStack>(rest),
-                                         op<Op::kStack>(rest)),
-         OneElementAtATime)
-        .grows("an operation for each element"));
+constexpr auto kElementwise =
+    rules(rule(any_of<Op::kCast, Op::kBitcast, Op::kNeg, Op::kRecip, Op::kSqrt, Op::kExp2,
+                      Op::kLog2, Op::kSin, Op::kTrunc>(op<Op::kStack>(rest)),
+               OneElementAtATime)
+              .grows("an operation for each element"),
+          rule(any_of<Op::kAdd, Op::kSub, Op::kMul, Op::kFDiv, Op::kIDiv, Op::kMod, Op::kMax,
+                      Op::kPow, Op::kCmpLt, Op::kCmpNe, Op::kCmpEq, Op::kAnd, Op::kOr, Op::kXor,
+                      Op::kShl, Op::kShr, Op::kThreefry>(x, y),
+               OneElementAtATime)
+              .grows("an operation for each element"),
+          rule(any_of<Op::kWhere, Op::kMulAcc>(x, y, z), OneElementAtATime)
+              .grows("an operation for each element"));
 constexpr RuleTable kElementwiseRules = MakeTable<kElementwise, Domain::kAny>("elementwise");
 
 // Whether there is a barrier or block, below which stores may be: few kernels have one, and to look

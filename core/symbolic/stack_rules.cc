@@ -18,20 +18,28 @@ Ref PickElement(Graph&, const Match& m) {
   return i >= 0 && i < stack->num_src ? stack->src(static_cast<int>(i)) : nullptr;
 }
 
-// Element i of x op y is (element i of x) op (element i of y).
+bool IsScalar(Graph& g, Ref n) {
+  const auto shape = uop::ShapeOf(g, n);
+  return shape.ok() && shape->empty();
+}
+
+// Element i of x op y is (element i of x) op (element i of y); a scalar goes with every element.
 Ref ElementOfAlu(Graph& g, const Match& m) {
   Ref alu = m.root()->src(0);
   Ref elements[3];
   for (int s = 0; s < alu->num_src; ++s) {
-    elements[s] = g.Make(Op::kUnstack, alu->src(s)->dtype, {alu->src(s)}, m.root()->arg);
+    Ref n = alu->src(s);
+    elements[s] = IsScalar(g, n) ? n : g.Make(Op::kUnstack, n->dtype, {n}, m.root()->arg);
   }
   return g.WithSources(alu, absl::MakeConstSpan(elements, alu->num_src));
 }
 
 // Constants fold element by element.
 Ref FoldStacks(Graph& g, const Match& m) {
-  for (Ref stack : m.root()->src()) {
-    for (Ref element : stack->src()) {
+  for (Ref n : m.root()->src()) {
+    if (n->IsConst()) continue;
+    if (n->op != Op::kStack) return nullptr;
+    for (Ref element : n->src()) {
       if (!element->IsConst()) return nullptr;
     }
   }
@@ -57,32 +65,50 @@ constexpr auto kStack = rules(
          ElementOfAlu)
         .grows("moves the element towards the stack it is in"),
     rule(op<Op::kUnstack>(any_of<Op::kAdd, Op::kSub, Op::kMul, Op::kFDiv, Op::kIDiv, Op::kMod,
-                                 Op::kMax, Op::kCmpLt, Op::kCmpNe, Op::kCmpEq, Op::kAnd, Op::kOr,
-                                 Op::kXor, Op::kShl, Op::kShr>(x, y)),
+                                 Op::kMax, Op::kPow, Op::kCmpLt, Op::kCmpNe, Op::kCmpEq, Op::kAnd,
+                                 Op::kOr, Op::kXor, Op::kShl, Op::kShr, Op::kThreefry>(x, y)),
          ElementOfAlu)
+        .grows("moves the element towards the stack it is in"),
+    rule(op<Op::kUnstack>(any_of<Op::kWhere, Op::kMulAcc>(x, y, z)), ElementOfAlu)
         .grows("moves the element towards the stack it is in"),
     rule(any_of<Op::kCast, Op::kNeg, Op::kRecip, Op::kSqrt, Op::kExp2, Op::kLog2, Op::kSin,
                 Op::kTrunc>(op<Op::kStack>(rest)),
          FoldStacks)
         .grows("every element folds"),
-    rule(any_of<Op::kAdd, Op::kSub, Op::kMul, Op::kFDiv, Op::kIDiv, Op::kMod, Op::kMax, Op::kCmpLt,
-                Op::kCmpNe, Op::kCmpEq, Op::kAnd, Op::kOr, Op::kXor, Op::kShl, Op::kShr>(
-             op<Op::kStack>(rest), op<Op::kStack>(rest)),
+    rule(any_of<Op::kAdd, Op::kSub, Op::kMul, Op::kFDiv, Op::kIDiv, Op::kMod, Op::kMax, Op::kPow,
+                Op::kCmpLt, Op::kCmpNe, Op::kCmpEq, Op::kAnd, Op::kOr, Op::kXor, Op::kShl, Op::kShr,
+                Op::kThreefry>(op<Op::kStack>(rest), op<Op::kStack>(rest)),
          FoldStacks)
         .grows("every element folds"),
+    rule(any_of<Op::kAdd, Op::kSub, Op::kMul, Op::kFDiv, Op::kIDiv, Op::kMod, Op::kMax, Op::kPow,
+                Op::kCmpLt, Op::kCmpNe, Op::kCmpEq, Op::kAnd, Op::kOr, Op::kXor, Op::kShl, Op::kShr,
+                Op::kThreefry>(op<Op::kStack>(rest), c0),
+         FoldStacks)
+        .grows("every element folds"),
+    rule(any_of<Op::kSub, Op::kFDiv, Op::kIDiv, Op::kMod, Op::kPow, Op::kCmpLt, Op::kShl, Op::kShr,
+                Op::kThreefry>(c0, op<Op::kStack>(rest)),
+         FoldStacks)
+        .grows("every element folds"),
+    rule(any_of<Op::kWhere, Op::kMulAcc>(op<Op::kStack>(rest), x, y), FoldStacks)
+        .grows("every element folds"),
+    rule(op<Op::kMulAcc>(c0, x, y), FoldStacks).grows("every element folds"),
     rule(op<Op::kStack>(every(op<Op::kUnstack>(x))), WholeAgain));
 
 }  // namespace
 
 Ref PerElement(Graph& g, Ref n) {
-  const uint16_t count = n->src(0)->num_src;
-  for (Ref stack : n->src()) {
-    if (stack->op != Op::kStack || stack->num_src != count) return nullptr;
+  Ref first = nullptr;
+  for (Ref s : n->src()) {
+    if (s->op == Op::kStack && first == nullptr) first = s;
+    if (s->op == Op::kStack ? s->num_src != first->num_src : !IsScalar(g, s)) return nullptr;
   }
+  if (first == nullptr) return nullptr;
   std::vector<Ref> elements;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < first->num_src; ++i) {
     Ref operands[3];
-    for (int s = 0; s < n->num_src; ++s) operands[s] = n->src(s)->src(i);
+    for (int s = 0; s < n->num_src; ++s) {
+      operands[s] = n->src(s)->op == Op::kStack ? n->src(s)->src(i) : n->src(s);
+    }
     elements.push_back(g.WithSources(n, absl::MakeConstSpan(operands, n->num_src)));
   }
   return g.Make(Op::kStack, n->dtype, elements);

@@ -57,6 +57,17 @@ TEST_F(LowerExpressionTest, PutsGatedStoresBehindABarrierIntoOneBlock) {
                                Store(Place(out_, one_), Load(Place(shared_, one_), block))}));
 }
 
+TEST_F(LowerExpressionTest, TakesOperationsOfStacksAndScalarsApart) {
+  const Ref a = Load(Place(out_, zero_)), b = Load(Place(out_, one_)),
+            c = Load(Place(shared_, one_));
+  const Ref v = g_.Make(Op::kStack, DType::kFloat32, {a, b});
+  const Ref two = g_.Const(DType::kFloat32, Scalar::Float(2));
+  const auto pair = [&](Ref x, Ref y) { return g_.Make(Op::kStack, DType::kFloat32, {x, y}); };
+  EXPECT_EQ(Lower(g_.Add(v, v)), pair(g_.Mul(a, two), g_.Mul(b, two)));
+  EXPECT_EQ(Lower(g_.Mul(v, c)), pair(g_.Mul(a, c), g_.Mul(b, c)));
+  EXPECT_EQ(Lower(g_.Where(gate_, v, two)), pair(g_.Where(gate_, a, two), g_.Where(gate_, b, two)));
+}
+
 TEST_F(LowerExpressionTest, KeepsTheGateOfAStoreWithoutABarrier) {
   const Ref store = Store(Place(out_, zero_, gate_), Load(Place(shared_, zero_)));
   EXPECT_EQ(Lower(store), store);

@@ -235,9 +235,9 @@ namespace {
 
 constexpr Op kUnaryOps[] = {Op::kCast, Op::kNeg,  Op::kRecip, Op::kSqrt,
                             Op::kExp2, Op::kLog2, Op::kSin,   Op::kTrunc};
-constexpr Op kBinaryOps[] = {Op::kAdd, Op::kSub, Op::kMul,   Op::kFDiv,  Op::kIDiv,
-                             Op::kMod, Op::kMax, Op::kCmpLt, Op::kCmpNe, Op::kCmpEq,
-                             Op::kAnd, Op::kOr,  Op::kXor,   Op::kShl,   Op::kShr};
+constexpr Op kBinaryOps[] = {Op::kAdd, Op::kSub,   Op::kMul,   Op::kFDiv,  Op::kIDiv,    Op::kMod,
+                             Op::kMax, Op::kCmpLt, Op::kCmpNe, Op::kCmpEq, Op::kAnd,     Op::kOr,
+                             Op::kXor, Op::kShl,   Op::kShr,   Op::kPow,   Op::kThreefry};
 
 Ref Stack(Graph& g, RandomSource& source, DType d, int size, bool constant) {
   std::vector<Ref> elements;
@@ -256,11 +256,39 @@ Ref UnaryOfStack(Graph& g, RandomSource& source, bool constant) {
   const Op op = source.random().Pick(absl::MakeConstSpan(kUnaryOps));
   return op == Op::kCast ? g.Cast(x, source.PickDType(AcceptsAny)) : g.Unary(op, x);
 }
-Ref BinaryOfStacks(Graph& g, RandomSource& source, bool constant) {
+// Operands of one elementwise operation: a stack, and more of as many elements or scalars.
+class StackOperands {
+ public:
+  StackOperands(Graph& g, RandomSource& source, int count, bool constant)
+      : g_(g), source_(source), constant_(constant), stack_(source.Pick(count)) {}
+
+  Ref Next(DType d) {
+    if (next_++ == stack_ || source_.Chance(1, 2)) return Stack(g_, source_, d, size_, constant_);
+    return constant_ ? source_.Constant(g_, d) : source_.Leaf(g_, d);
+  }
+  int size() const { return size_; }
+
+ private:
+  Graph& g_;
+  RandomSource& source_;
+  const bool constant_;
+  const int stack_, size_ = 1 + source_.Pick(3);  // Which operand is a stack in any case.
+  int next_ = 0;
+};
+
+constexpr Op kTernaryOps[] = {Op::kWhere, Op::kMulAcc};
+
+Ref BinaryOf(Graph& g, RandomSource& source, StackOperands operands) {
   const DType d = source.NextDType();
-  const int size = 1 + source.Pick(3);
-  Ref x = Stack(g, source, d, size, constant), y = Stack(g, source, d, size, constant);
+  Ref x = operands.Next(d), y = operands.Next(d);
   return g.Binary(source.random().Pick(absl::MakeConstSpan(kBinaryOps)), x, y);
+}
+Ref TernaryOf(Graph& g, RandomSource& source, StackOperands operands) {
+  const DType d = source.NextDType();
+  const Op op = source.random().Pick(absl::MakeConstSpan(kTernaryOps));
+  Ref x = operands.Next(op == Op::kWhere ? DType::kBool : d);
+  Ref y = operands.Next(d), z = operands.Next(d);
+  return g.Make(op, d, {x, y, z});
 }
 
 Ref ElementOfStack(Graph& g, RandomSource& source) {
@@ -272,11 +300,20 @@ Ref ElementOfUnary(Graph& g, RandomSource& source) {
   return Unstack(g, source, x, x->src(0)->num_src);
 }
 Ref ElementOfBinary(Graph& g, RandomSource& source) {
-  Ref x = BinaryOfStacks(g, source, false);
-  return Unstack(g, source, x, x->src(0)->num_src);
+  const StackOperands operands(g, source, 2, false);
+  return Unstack(g, source, BinaryOf(g, source, operands), operands.size());
+}
+Ref ElementOfTernary(Graph& g, RandomSource& source) {
+  const StackOperands operands(g, source, 3, false);
+  return Unstack(g, source, TernaryOf(g, source, operands), operands.size());
 }
 Ref UnaryOfConstants(Graph& g, RandomSource& source) { return UnaryOfStack(g, source, true); }
-Ref BinaryOfConstants(Graph& g, RandomSource& source) { return BinaryOfStacks(g, source, true); }
+Ref BinaryOfConstants(Graph& g, RandomSource& source) {
+  return BinaryOf(g, source, StackOperands(g, source, 2, true));
+}
+Ref TernaryOfConstants(Graph& g, RandomSource& source) {
+  return TernaryOf(g, source, StackOperands(g, source, 3, true));
+}
 Ref StackOfElements(Graph& g, RandomSource& source) {
   Ref whole = StackOfAny(g, source, false);
   std::vector<Ref> elements;
@@ -340,8 +377,12 @@ constexpr Builder kBuilders[] = {
     {"stacks", "unstack(stack(", ElementOfStack},
     {"stacks", "unstack({cast", ElementOfUnary},
     {"stacks", "unstack({add", ElementOfBinary},
+    {"stacks", "unstack({where", ElementOfTernary},
     {"stacks", "{cast", UnaryOfConstants},
     {"stacks", "{add", BinaryOfConstants},
+    {"stacks", "{sub", BinaryOfConstants},
+    {"stacks", "{where", TernaryOfConstants},
+    {"stacks", "mulacc(", TernaryOfConstants},
     {"stacks", "stack(unstack(", StackOfElements},
     {"memory", "index(", PlaceUnderGate},
     {"memory", "load(", LoadGatedOff},
