@@ -146,6 +146,23 @@ class Chooser {
     Ref best = BestOf(candidates, accesses, scalar);
     if (best == nullptr || !Vectorise(best)) return;
     Tile(r, best, accesses);
+    HoistGates(r, accesses);
+  }
+
+  // Moves the longest range of the reduction that no gate depends on to the inside, if one depends
+  // on the innermost: of a padded convolution, masks are then computed for each tap, not each value.
+  void HoistGates(const Reduction& r, absl::Span<const Access* const> accesses) {
+    const auto gates = [&](Ref range) {
+      return std::any_of(accesses.begin(), accesses.end(), [&](const Access* a) {
+        return a->place->num_src > 2 && DependsOn(g_, a->place->src(2), range);
+      });
+    };
+    Ref last = r.ended.back(), best = nullptr;
+    if (!gates(last)) return;
+    for (Ref e : r.ended) {
+      if (!gates(e) && (best == nullptr || ConstEnd(e) > ConstEnd(best))) best = e;
+    }
+    if (best != nullptr && ConstEnd(best) >= 4) Try(OptKind::kSwap, AxisId(best), AxisId(last));
   }
 
   // Whether `n` is below `root`.

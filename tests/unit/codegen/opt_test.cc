@@ -215,6 +215,16 @@ TEST_F(HeuristicsTest, ProductsOfMatricesAreTiles) {
   EXPECT_EQ(Chosen(kernel, narrow), "UPCAST(1, 8) UPCAST(0, 8) THREAD(0, 2)");
 }
 
+TEST_F(HeuristicsTest, MasksOfConvolutionsAreComputedOutsideOfTheInnerLoop) {
+  EXPECT_EQ(
+      Chosen("%o = r0:64; %x = r1:1024; %c = r2.reduce:64; %k = r3.reduce:3; %i = %x + %k + "
+             "-1; sink(store(index(" +
+             Param(0, 1 << 16) + ", %o*1024 + %x), reduce{add}(load(index(" + Param(1, 1 << 16) +
+             ", %c*1024 + %i, ((%i < 0) != true) & (%i < 1024)), 0.0:float32) * load(index(" +
+             Param(2, 64 * 64 * 3) + ", %o*192 + %c*3 + %k)), %c, %k), %o, %x))"),
+      "UPCAST(1, 16) UPCAST(0, 8) UPCAST(1, 2) SWAP(2, 3) THREAD(0, 2)");
+}
+
 TEST_F(HeuristicsTest, TranspositionsKeepTheirLoadsContiguous) {
   EXPECT_EQ(Chosen("%i = r0:64; %j = r1:64; sink(store(index(" + Param(0, 4096) +
                    ", %i*64 + %j), load(index(" + Param(1, 4096) + ", %j*64 + %i)), %i, %j))"),
