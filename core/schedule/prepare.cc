@@ -121,9 +121,9 @@ class Preparer {
     // The axes before stay, the new one is kept, the others move up by one.
     const uint32_t low = (uint32_t{1} << axis) - 1;
     const uint32_t axes = (arg.axes & low) | (arg.axes & ~low) << 1;
-    Ref partial = Make(Op::kReduce, n, {{x}}, Arg::Of(ReduceArg{arg.op, axes}));
-    Ref stored = Make(Op::kContiguous, n, {{partial}});
-    Ref whole = Make(Op::kReduce, n, {{stored}}, Arg::Of(ReduceArg{arg.op, uint32_t{1} << axis}));
+    Ref partial = Make(Op::kReduce, n, {x}, Arg::Of(ReduceArg{arg.op, axes}));
+    Ref stored = Make(Op::kContiguous, n, {partial});
+    Ref whole = Make(Op::kReduce, n, {stored}, Arg::Of(ReduceArg{arg.op, uint32_t{1} << axis}));
     KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape_out, uop::ShapeOf(g_, n));
     std::vector<Ref> src = {whole};
     src.insert(src.end(), shape_out.begin(), shape_out.end());
