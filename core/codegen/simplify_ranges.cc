@@ -132,13 +132,18 @@ Ref DropTrivialRanges(Graph& g, Ref root) {
   for (Ref n : uop::Toposort(root)) {
     src.clear();
     bool changed = false;
-    for (Ref s : n->src()) {
+    const size_t values = n->num_src - EndedRanges(n).size();
+    for (size_t i = 0; i < n->num_src; ++i) {
+      Ref s = n->src(static_cast<int>(i));
       Ref replaced = now.Get(s);
-      changed = changed || replaced != nullptr;
-      if (replaced != nullptr && replaced->Is(Op::kSink)) continue;  // A store that is no more.
-      src.push_back(replaced != nullptr ? replaced : s);
+      // A store that is no more, or a range that was found to be of one turn.
+      const bool is_gone =
+          (replaced != nullptr && replaced->Is(Op::kSink)) || (i >= values && !s->Is(Op::kRange));
+      changed = changed || replaced != nullptr || is_gone;
+      if (!is_gone) src.push_back(replaced != nullptr ? replaced : s);
     }
-    const absl::Span<const Ref> ended = EndedRanges(n);
+    const absl::Span<const Ref> ended =
+        absl::MakeConstSpan(src).subspan(std::min(values, src.size()));
     const bool never = std::any_of(ended.begin(), ended.end(), is_empty);
     if (never && n->Is(Op::kReduce)) {
       now[n] = ReduceIdentity(g, n->arg.reduce().op, n->dtype);

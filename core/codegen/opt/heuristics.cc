@@ -130,10 +130,11 @@ class Chooser {
   void Reduce(const Reduction& r) {
     Ref operand = r.node->src(0);
     if (IsVectorised(operand)) return;
+    uop::NodeMap<bool> below;
+    uop::Visit(operand, [&below](Ref n) { return below[n] = true; });
     std::vector<const Access*> accesses;
     for (const Access& access : a_.accesses) {
-      const bool is_below = !access.IsStore() && Reaches(operand, access.node);
-      if (is_below || (access.IsStore() && r.node == a_.reductions[0].node)) {
+      if (below.Get(access.node) || (access.IsStore() && r.node == a_.reductions[0].node)) {
         accesses.push_back(&access);
       }
     }
@@ -163,11 +164,6 @@ class Chooser {
       if (!gates(e) && (best == nullptr || ConstEnd(e) > ConstEnd(best))) best = e;
     }
     if (best != nullptr && ConstEnd(best) >= 4) Try(OptKind::kSwap, AxisId(best), AxisId(last));
-  }
-
-  // Whether `n` is below `root`.
-  static bool Reaches(Ref root, Ref n) {
-    return root->id >= n->id && !uop::Visit(root, [n](Ref m) { return m != n; });
   }
 
   // Several vectors at once: rows that use loaded values again, then enough accumulators that an

@@ -130,6 +130,13 @@ TEST_F(LowerKernelTest, DropsRangesOfOneTurn) {
             "load(index(param{\"a\", 1, 64, global}:float32, r1)), r1))");
 }
 
+TEST_F(LowerKernelTest, DropsRangesThatAreFoundToBeOfOneTurn) {
+  EXPECT_EQ(Lower("%i = range{0, loop}(n[0,9] + 1 - n); %r = range{1, reduce}(n + 1 - n); "
+                  "sink(store(index(%o, %i), reduce{add}(load(index(%a, %i + %r)), %r), %i))")
+                .linear->num_src,
+            4);
+}
+
 TEST_F(LowerKernelTest, AReductionOfNothingIsItsIdentity) {
   const auto value = [&](std::string_view by) {
     Lower("sink(store(index(%o, 0), reduce{" + std::string(by) +
@@ -166,8 +173,7 @@ TEST_F(LowerKernelTest, AConditionOnALoadGatesIt) {
   EXPECT_EQ(Count(p, Op::kWhere), 0);
   EXPECT_THAT(
       After("simplify ranges"),
-      HasSubstr(
-          "load(index(param{\"a\", 1, 64, global}:float32, r0 + 3, r0 < 8), 2.0:float32)"));
+      HasSubstr("load(index(param{\"a\", 1, 64, global}:float32, r0 + 3, r0 < 8), 2.0:float32)"));
 }
 
 TEST_F(LowerKernelTest, LoadsComeBeforeTheStoreToTheirBuffer) {
@@ -265,8 +271,7 @@ TEST_F(LowerKernelTest, LanesAreTermsOfElementIndices) {
       "%i = r0:2; %j = r1:16; sink(store(index(%o, %i*16 + %j), load(index(%a, %j*4 + %i)), %i, "
       "%j))",
       "UPCAST(1, 4)");
-  EXPECT_THAT(After("lower arithmetic"),
-              HasSubstr("r0 + r1 * 16 + r2 * 4"));
+  EXPECT_THAT(After("lower arithmetic"), HasSubstr("r0 + r1 * 16 + r2 * 4"));
 }
 
 TEST_F(LowerKernelTest, IndicesAreAsWideAsTheyNeedToBe) {
@@ -277,7 +282,8 @@ TEST_F(LowerKernelTest, IndicesAreAsWideAsTheyNeedToBe) {
   KILN_ASSERT_OK_AND_ASSIGN(const Program big,
                             LowerKernel(g_, kernel, kTarget, {.opts = std::vector<Opt>()}));
   EXPECT_EQ(big.linear->src(0)->dtype, DType::kInt64);
-  EXPECT_EQ(Lower("sink(store(index(%o, r0:64), 1.0:float32, r0))").linear->src(0)->dtype, DType::kInt32);
+  EXPECT_EQ(Lower("sink(store(index(%o, r0:64), 1.0:float32, r0))").linear->src(0)->dtype,
+            DType::kInt32);
 }
 
 // ** programs **
