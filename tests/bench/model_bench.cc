@@ -183,11 +183,12 @@ void BM_MachineCode(benchmark::State& state, const Model& model) {
   state.counters["max_ms"] = ms.back();
 }
 
-// From the graph to the first result, nothing cached: schedule, lower, compile, run.
-void BM_FirstResult(benchmark::State& state, const Model& model) {
+// From the graph to the first result on a machine that has run nothing yet: schedule, lower, compile, run.
+void MeasureFirstResults(benchmark::State& state, const Model& model,
+                         const std::optional<std::string>& cache_folder) {
   for (auto _ : state) {
     state.PauseTiming();
-    auto machine = std::make_unique<Machine>();
+    auto machine = std::make_unique<Machine>(cache_folder);
     const ImportedGraph graph = model.Graph();
     const auto inputs = machine->Upload(model, graph);
     const auto variables = machine->Variables(model);
@@ -201,25 +202,16 @@ void BM_FirstResult(benchmark::State& state, const Model& model) {
   }
 }
 
-// The same with the kernels' objects on disk, as in a new process.
+void BM_FirstResult(benchmark::State& state, const Model& model) {
+  MeasureFirstResults(state, model, std::nullopt);
+}
+
+// With the kernels' objects on disk, as in a new process.
 void BM_FirstResultFromDisk(benchmark::State& state, const Model& model) {
-  const auto folder =
+  const std::string folder =
       std::filesystem::temp_directory_path() / ("kiln_model_bench_" + std::to_string(getpid()));
   KILN_CHECK(Machine(folder).engine->Prepare(model.Graph().graph).ok());
-  for (auto _ : state) {
-    state.PauseTiming();
-    auto machine = std::make_unique<Machine>(folder);
-    const ImportedGraph graph = model.Graph();
-    const auto inputs = machine->Upload(model, graph);
-    const auto variables = machine->Variables(model);
-    state.ResumeTiming();
-    const auto runner = machine->engine->Prepare(graph.graph);
-    KILN_CHECK(runner.ok());
-    machine->Run(**runner, inputs, variables);
-    state.PauseTiming();
-    machine = nullptr;
-    state.ResumeTiming();
-  }
+  MeasureFirstResults(state, model, folder);
   std::filesystem::remove_all(folder);
 }
 
