@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kFractionBits = 23;  // Of float32.
 constexpr int kBias = 127;
-constexpr uint64_t kSignBit = 0x80000000, kMagnitudeBits = 0x7fffffff;
+constexpr uint64_t kSignBit = 0x80000000;
 
 bool IsNarrow(DType d) { return dtype::IsFloat(d) && d != DType::kFloat32 && d != DType::kFloat64; }
 
