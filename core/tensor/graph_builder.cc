@@ -310,11 +310,7 @@ ValueOr GraphBuilder::AllReduce(Op op, const Source& x) {
   });
 }
 
-// ** the function library **
-
-ValueOr GraphBuilder::Call(absl::string_view, absl::Span<const Source>) {
-  return impl_->Add(Op::kCall, [&](BuilderCall& call) -> RefOr { return call.NotYet(); });
-}
+// ** the function library **: Call is in functions/call.cc.
 
 ValueOr GraphBuilder::Gradient(const Source&, const std::optional<Source>&,
                                absl::Span<const Source>, int64_t) {

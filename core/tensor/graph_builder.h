@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -33,7 +34,7 @@ class BuilderState;
 }
 
 // A node of a builder: the number of the call that made it, 0, 1, ... Calls that fail count too, so
-// that the node k of a message is its k-th call.
+// that the node k of a message is its k-th call. (A CALL has a number for each of its outputs.)
 struct Value {
   uint32_t node = 0;
   friend constexpr bool operator==(Value, Value) = default;
@@ -65,9 +66,18 @@ class Dim {
   std::optional<Source> node_;
 };
 
+// An attribute of a library function. Sizes may be given where integers are asked for, and the other
+// way round, as long as they are constant.
+using AttributeValue =
+    std::variant<int64_t, double, bool, std::string, DType, std::vector<int64_t>, std::vector<Dim>>;
+struct Attribute {
+  std::string name;
+  AttributeValue value;
+};
+
 // What a builder accepts before it answers ResourceExhausted, naming the limit.
 struct GraphLimits {
-  int64_t nodes = 1 << 18;           // Calls.
+  int64_t nodes = 1 << 18;           // Calls, and what library functions consist of.
   int64_t constants = 1 << 17;       // CONST nodes.
   int64_t rank = kMaxRank;           // Axes of a tensor; kMaxRank at most.
   int64_t elems = int64_t{1} << 42;  // Of one tensor, for the largest values of its variables.
@@ -84,7 +94,7 @@ struct GraphLimits {
 // Confined to one thread. Owns the graph until Finish.
 //
 // Every method that makes a node returns its Value, or an error: InvalidArgument where the request
-// is wrong, ResourceExhausted where it is beyond a limit, Unimplemented for CALL and GRADIENT. The
+// is wrong, ResourceExhausted where it is beyond a limit, Unimplemented for GRADIENT. The
 // message names the node (number, label, op) and the field. A node that failed is poisoned: to use
 // it as a source is the error that it failed with.
 //
@@ -158,8 +168,14 @@ class GraphBuilder {
   // Combines the pieces elementwise; each device gets the result as its piece.
   absl::StatusOr<Value> AllReduce(Op op, const Source& x);
 
-  // ** the function library **: always Unimplemented.
-  absl::StatusOr<Value> Call(absl::string_view function, absl::Span<const Source> inputs);
+  // ** the function library **
+  // What the function (core/tensor/functions) makes of `inputs`: its outputs, in order. It is
+  // expanded into primitives at once, which count against the limits. Inputs are given in the order
+  // of the schema; an optional one that is left out in the middle is nullopt. NotFound: no such
+  // function. InvalidArgument: an argument is wrong; the message names function and argument.
+  absl::StatusOr<std::vector<Value>> Call(absl::string_view function,
+                                          absl::Span<const std::optional<Source>> inputs,
+                                          absl::Span<const Attribute> attributes = {});
   absl::StatusOr<Value> Gradient(const Source& y, const std::optional<Source>& seed,
                                  absl::Span<const Source> xs, int64_t which);
 

@@ -31,8 +31,10 @@ BuilderCall::BuilderCall(BuilderState& impl, Op op)
 std::string BuilderCall::Message(std::string_view field, std::string_view what) const {
   std::string label;
   if (!impl_.label_.empty()) label = absl::StrCat(" \"", impl_.label_, "\"");
-  return absl::StrCat("node ", number_, label, " (", View(uop::Name(op_)), "), ", View(field), ": ",
-                      View(what));
+  std::string function;
+  if (impl_.in_call()) function = absl::StrCat("call ", impl_.function_, ": ");
+  return absl::StrCat("node ", number_, label, " (", function, View(uop::Name(op_)), "), ",
+                      View(field), ": ", View(what));
 }
 
 absl::Status BuilderCall::BeyondLimit(std::string_view field, std::string_view limit,
@@ -49,19 +51,57 @@ absl::Status BuilderCall::In(std::string_view field, const absl::Status& status)
 
 absl::StatusOr<Value> BuilderState::Add(Op op,
                                         absl::FunctionRef<absl::StatusOr<Ref>(BuilderCall&)> make) {
-  if (static_cast<int64_t>(entries_.size()) >= limits_.nodes) {
+  if (num_calls() + num_inner_ >= limits_.nodes) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "node ", entries_.size(), ": more than the limit of ", limits_.nodes, " nodes"));
   }
   BuilderCall call(*this, op);
   absl::StatusOr<Ref> made = make(call);
   absl::Status status = made.ok() ? Note(call, *made) : made.status();
+  if (const std::string& label = label_.empty() ? function_ : label_;
+      status.ok() && !label.empty()) {
+    labels_.try_emplace((*made)->id, label);
+  }
+  if (in_call()) {
+    KILN_RETURN_IF_ERROR(status);
+    return Inner(*made);
+  }
   const Value v{static_cast<uint32_t>(entries_.size())};
-  if (status.ok() && !label_.empty()) labels_.try_emplace((*made)->id, label_);
   label_.clear();
   entries_.push_back({status.ok() ? *made : nullptr, status});
   if (!status.ok()) return status;
   return v;
+}
+
+Value BuilderState::Inner(Ref n) {
+  ++num_inner_;
+  inner_.push_back({n, absl::OkStatus()});
+  return {static_cast<uint32_t>(inner_.size() - 1) | kInner};
+}
+
+std::string BuilderState::CallName() const {
+  return absl::StrCat("node ", entries_.size(), label_.empty() ? "" : " \"", label_,
+                      label_.empty() ? "" : "\"", " (call ", function_, ")");
+}
+
+absl::StatusOr<std::vector<Value>> BuilderState::AddCall(
+    absl::string_view function, absl::FunctionRef<absl::StatusOr<std::vector<Value>>()> make) {
+  function_ = std::string(function);
+  const auto made = make();
+  std::vector<Value> values;
+  if (made.ok()) {
+    for (Value v : *made) {
+      values.push_back({static_cast<uint32_t>(entries_.size())});
+      entries_.push_back({*Get(v), absl::OkStatus()});
+    }
+  } else {
+    entries_.push_back({nullptr, made.status()});
+  }
+  function_.clear();
+  label_.clear();
+  inner_.clear();
+  if (!made.ok()) return made.status();
+  return values;
 }
 
 void BuilderState::Label(absl::string_view label) {
@@ -69,8 +109,11 @@ void BuilderState::Label(absl::string_view label) {
 }
 
 absl::StatusOr<Ref> BuilderState::Get(Value v) const {
-  if (v.node >= entries_.size()) return NoSuchNode(v, entries_.size());
-  const Entry& entry = entries_[v.node];
+  const bool inner = (v.node & kInner) != 0;
+  const std::vector<Entry>& entries = inner ? inner_ : entries_;
+  const uint32_t number = v.node & ~kInner;
+  if (number >= entries.size()) return NoSuchNode(v, entries_.size());
+  const Entry& entry = entries[number];
   if (entry.ref == nullptr) return entry.error;
   return entry.ref;
 }
@@ -80,9 +123,9 @@ absl::StatusOr<Ref> BuilderState::Get(Value v) const {
 absl::StatusOr<Ref> BuilderCall::Any(std::string_view field, const Source& source) const {
   if (!source.value().ok()) return source.value().status();
   const Value v = *source.value();
-  if (v.node >= impl_.entries_.size()) {
-    return In(field, NoSuchNode(v, impl_.entries_.size()));
-  }
+  const uint32_t number = v.node & ~BuilderState::kInner;
+  const auto& entries = number == v.node ? impl_.entries_ : impl_.inner_;
+  if (number >= entries.size()) return In(field, NoSuchNode(v, impl_.entries_.size()));
   return impl_.Get(v);
 }
 

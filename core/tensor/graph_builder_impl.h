@@ -87,6 +87,15 @@ class BuilderState {
   // Runs `make` as the next call, looks over the node that it returns, and keeps it.
   absl::StatusOr<Value> Add(Op op, absl::FunctionRef<absl::StatusOr<Ref>(BuilderCall&)> make);
 
+  // Runs `make` as the next call, of a library function: nodes that are added meanwhile are its own,
+  // and their Values end with it. What it returns is kept, a node for each.
+  absl::StatusOr<std::vector<Value>> AddCall(
+      absl::string_view function, absl::FunctionRef<absl::StatusOr<std::vector<Value>>()> make);
+  // "node 7 (call softmax)". Pre: within AddCall.
+  std::string CallName() const;
+  // A node of the graph as a Value. Pre: within AddCall; the node was made by a call.
+  Value Inner(Ref n);
+
   absl::StatusOr<Ref> Get(Value v) const;
   absl::StatusOr<TensorGraph> Finish(absl::Span<const Source> outputs);
 
@@ -116,6 +125,8 @@ class BuilderState {
 
  private:
   friend class BuilderCall;
+  static constexpr uint32_t kInner = uint32_t{1} << 31;  // In Value::node: an index into inner_.
+  bool in_call() const { return !function_.empty(); }
   // Derives what is kept per node.
   absl::Status Note(BuilderCall& call, Ref n);
   absl::Status NotePlacement(BuilderCall& call, Ref n);
@@ -129,6 +140,9 @@ class BuilderState {
   GraphLimits limits_;
   std::unique_ptr<Graph> graph_;
   std::vector<Entry> entries_;
+  std::string function_;                    // The library function that is being expanded.
+  std::vector<Entry> inner_;                // Its nodes.
+  int64_t num_inner_ = 0;                   // Of all functions.
   std::string label_;                       // Of the next call.
   std::map<uint32_t, std::string> labels_;  // By node id.
   uop::NodeMap<bool> noted_, is_dim_;

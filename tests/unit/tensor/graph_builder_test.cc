@@ -99,11 +99,21 @@ TEST(GraphBuilder, CollectsWhatARunMustKnow) {
   EXPECT_EQ(uop::VariableOf(g.variables[0]).name, "n");
 }
 
-TEST(GraphBuilder, AnswersUnimplementedForTheFunctionLibrary) {
+TEST(GraphBuilder, ExpandsLibraryFunctions) {
   GraphBuilder b;
   auto x = b.Input(0, kF32, {4});
-  EXPECT_THAT(b.Call("softmax", {x}),
-              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("node 1 (call)")));
+  auto sum = b.Call("sum", {x}, {{"axes", 0}, {"keepdim", true}});
+  KILN_ASSERT_OK(sum);
+  ASSERT_EQ(sum->size(), 1);
+  EXPECT_EQ((*sum)[0].node, 1);
+  EXPECT_THAT(b.Call("squash", {x}),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("node 2 (call squash)")));
+  EXPECT_EQ(Finished(std::move(b), {(*sum)[0]}), "sink(reduce{add, 0}(input{0}(4):float32))");
+}
+
+TEST(GraphBuilder, AnswersUnimplementedForGradients) {
+  GraphBuilder b;
+  auto x = b.Input(0, kF32, {4});
   EXPECT_THAT(b.Gradient(x, std::nullopt, {x}, 0), StatusIs(absl::StatusCode::kUnimplemented));
 }
 

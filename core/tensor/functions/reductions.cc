@@ -1,0 +1,188 @@
+// Reductions over axes, and running ones along an axis.
+#include <cmath>
+
+#include "core/tensor/functions/algebra.h"
+#include "core/tensor/functions/arguments.h"
+#include "core/tensor/functions/scan.h"
+#include "core/tensor/functions/tables.h"
+
+namespace kiln::tensor::functions {
+namespace {
+
+using enum DTypeRule;
+
+Keep KeepIn(const Arguments& a) { return a.Flag("keepdim") ? Keep::kYes : Keep::kNo; }
+
+// What sums and products of integers are counted in.
+DType CountingDType(const Arguments& a, DType d) {
+  if (const auto given = a.DTypeIn("dtype")) return *given;
+  if (dtype::IsFloat(d)) return d;
+  return dtype::IsSigned(d) ? DType::kInt64 : DType::kUInt64;
+}
+
+// A sum or product in the dtype that is asked for.
+template <Op op>
+Tensors Accumulated(Arguments& a) {
+  const Tensor x = a["x"];
+  return {Reduce(op, Cast(x, CountingDType(a, x.dtype())), a.AxesIn("axes", x.rank()), KeepIn(a))};
+}
+
+// One of the functions of algebra.h.
+template <Tensor (*f)(const Tensor&, const Axes&, Keep)>
+Tensors Over(Arguments& a) {
+  const Tensor x = a["x"];
+  return {f(x, a.AxesIn("axes", x.rank()), KeepIn(a))};
+}
+
+// The mean of squared deviations from the mean.
+Tensor Var(const Tensor& x, const Arguments& a, Keep keep) {
+  const Axes axes = a.AxesIn("axes", x.rank());
+  Size n = 1;
+  for (int64_t axis : axes) n = n * x.dim(axis);
+  const Tensor sum = Sum(Square(x - Mean(x, axes, Keep::kYes)), axes, keep);
+  const Tensor degrees = Literal(a.composer(), x.dtype(), n) - a.Float("correction");
+  return sum / Maximum(degrees, 0);
+}
+Tensors VarFunction(Arguments& a) {
+  const Tensor x = a["x"];
+  return {Cast(Var(Widened(x), a, KeepIn(a)), x.dtype())};
+}
+Tensors Std(Arguments& a) {
+  const Tensor x = a["x"];
+  return {Cast(Sqrt(Var(Widened(x), a, KeepIn(a))), x.dtype())};
+}
+
+// The first place of the maximum (or of a NaN): the most that is left from a place to the end.
+Tensor ArgMax(const Tensor& x, int64_t axis, Keep keep) {
+  if (!x) return {};
+  const Size n = x.dim(axis);
+  const DType index = IndexDType(n);
+  const Tensor left = Flip(Positions(*x.composer(), index, n, x.rank(), axis), {axis}) + 1;
+  const Tensor best = Max(x, {axis}, Keep::kYes);
+  const Tensor is_best = Equal(x, best) | NotEqual(x, x);
+  const Tensor most_left = Max(Where(is_best, left, 0), {axis}, keep);
+  return Cast(Literal(*x.composer(), index, n) - most_left, DType::kInt64);
+}
+
+template <bool largest>
+Tensors ArgFunction(Arguments& a) {
+  Tensor x = a["x"];
+  const int64_t rank = x.rank();
+  const bool flat = !a.Has("axis");
+  if (flat) x = Reshape(x, {Count(x.shape())});
+  const int64_t axis = flat ? 0 : a.Axis("axis", rank);
+  if (x.dim(axis).Is(0)) return {a.Fail("x", "there is no element to find")};
+  Tensor y = ArgMax(largest ? x : ReversedOrder(x), axis, KeepIn(a));
+  if (flat) y = Reshape(y, Shape(a.Flag("keepdim") ? static_cast<size_t>(rank) : 0, Size(1)));
+  return {y};
+}
+
+Tensors LogSumExpFunction(Arguments& a) {
+  const Tensor x = a["x"];
+  return {Cast(LogSumExp(Widened(x), a.AxesIn("axes", x.rank()), KeepIn(a)), x.dtype())};
+}
+
+Tensors Norm(Arguments& a) {
+  const Tensor given = a["x"], x = Widened(given);
+  const Axes axes = a.AxesIn("axes", x.rank());
+  const Keep keep = KeepIn(a);
+  const double p = a.Float("p");
+  const auto norm = [&] {
+    if (p == 2) return Sqrt(Sum(Square(x), axes, keep));
+    if (p == 1) return Sum(Abs(x), axes, keep);
+    if (p == 0) return Sum(Where(Equal(x, 0), 0.0, 1.0, x.dtype()), axes, keep);
+    if (std::isinf(p)) return p > 0 ? Max(Abs(x), axes, keep) : Min(Abs(x), axes, keep);
+    const Tensor sum = Sum(Alu(Op::kPow, Abs(x), Literal(x, p)), axes, keep);
+    return Alu(Op::kPow, sum, Literal(sum, 1 / p));
+  };
+  return {Cast(norm(), given.dtype())};
+}
+
+// Running reductions.
+template <Op op>
+Tensors Running(Arguments& a) {
+  const Tensor x = a["x"];
+  const int64_t axis = a.Axis("axis", x.rank());
+  const bool reverse = a.Flag("reverse");
+  const Tensor counted = op == Op::kMax ? x : Cast(x, CountingDType(a, x.dtype()));
+  const Tensor ordered = reverse ? Flip(counted, {axis}) : counted;
+  const Tensor y = Cast(Scan(op, Widened(ordered), axis), counted.dtype());
+  return {reverse ? Flip(y, {axis}) : y};
+}
+Tensors CumMin(Arguments& a) {
+  const Tensor x = a["x"];
+  return {ReversedOrder(Scan(Op::kMax, ReversedOrder(x), a.Axis("axis", x.rank())))};
+}
+
+// ** declarations **
+
+FunctionSchema Reduction(std::string_view name, DTypeRule rule, std::string_view doc,
+                         std::vector<Tensor> (*f)(Arguments&),
+                         std::vector<AttributeSchema> more = {}) {
+  FunctionSchema row;
+  row.name = name;
+  row.doc = doc;
+  row.inputs = {Input("x", rule, "what is reduced")};
+  row.attributes = {AxesOf("x"), KeepDim()};
+  row.attributes.insert(row.attributes.end(), more.begin(), more.end());
+  row.outputs = {"y"};
+  row.compose = f;
+  return row;
+}
+
+AttributeSchema Accumulator() {
+  return DTypeIn("dtype",
+                 "in which it is computed; left out: int64 or uint64 for integers, else that of x")
+      .Optional();
+}
+AttributeSchema Correction() {
+  return Float("correction", "what is subtracted from the number of elements to divide by")
+      .Default(1.0);
+}
+
+FunctionSchema ArgRow(std::string_view name, std::string_view doc,
+                      std::vector<Tensor> (*f)(Arguments&)) {
+  FunctionSchema row = Reduction(name, kNumber, doc, f);
+  row.attributes = {Int("axis", "an axis of x; left out: of x as a row of all elements").Optional(),
+                    KeepDim()};
+  return row;
+}
+
+FunctionSchema RunningRow(std::string_view name, std::string_view doc,
+                          std::vector<Tensor> (*f)(Arguments&), std::vector<AttributeSchema> more) {
+  FunctionSchema row = Reduction(name, kNumber, doc, f);
+  row.inputs[0] = std::move(row.inputs[0]).Ranks(1);
+  row.attributes = {AxisOf("x")};
+  row.attributes.insert(row.attributes.end(), more.begin(), more.end());
+  return row;
+}
+
+}  // namespace
+
+// clang-format off
+std::vector<FunctionSchema> ReductionFunctions() {
+  const AttributeSchema reverse = Flag("reverse", false, "whether it runs from the end");
+  return {
+      Reduction("sum", kNumber, "The sum; 0 of nothing.", Accumulated<Op::kAdd>, {Accumulator()}),
+      Reduction("prod", kNumber, "The product; 1 of nothing.", Accumulated<Op::kMul>, {Accumulator()}),
+      Reduction("mean", kFloat, "The sum divided by the number of elements.", Over<Mean>),
+      Reduction("max", kAny, "The largest; NaN if there is one; the lowest value of the dtype of nothing.", Over<Max>),
+      Reduction("min", kAny, "The smallest; NaN if there is one; the highest value of the dtype of nothing.", Over<Min>),
+      Reduction("any", kTruth, "Whether one is true.", Over<Max>),
+      Reduction("all", kTruth, "Whether all are true.", Over<Min>),
+      Reduction("var", kFloat, "The sum of the squares of x - mean(x), divided by n - correction, at least 0.", VarFunction, {Correction()}),
+      Reduction("std", kFloat, "The square root of var.", Std, {Correction()}),
+      Reduction("logsumexp", kFloat, "log(sum(e^x)), without overflow.", LogSumExpFunction),
+      Reduction("norm", kFloat, "sum(|x|^p)^(1/p): the largest |x| for p infinite, the smallest for minus infinity, the count of what is not 0 for 0.", Norm,
+                {Float("p", "the order").Default(2.0)}),
+      ArgRow("argmax", "The index of the largest, of several the first; of a NaN if there is one. int64.", ArgFunction<true>),
+      ArgRow("argmin", "The index of the smallest, of several the first; of a NaN if there is one. int64.", ArgFunction<false>),
+      RunningRow("cumsum", "y[i] = x[0] + ... + x[i] along the axis.", Running<Op::kAdd>, {reverse, Accumulator()}),
+      RunningRow("cumprod", "y[i] = x[0] ... x[i] along the axis.", Running<Op::kMul>, {reverse, Accumulator()}),
+      RunningRow("cummax", "y[i] = max(x[0], ..., x[i]) along the axis.", Running<Op::kMax>, {reverse}),
+      RunningRow("cummin", "y[i] = min(x[0], ..., x[i]) along the axis.", CumMin, {}),
+  };
+}
+// clang-format on
+
+}  // namespace kiln::tensor::functions
