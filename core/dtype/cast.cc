@@ -74,6 +74,7 @@ double RoundToFloat(double v, DType to) {
   // The result is a multiple of 2^quantum; `drop` bits of the significand lie below that.
   const int quantum = std::max(exponent, f.min_exponent) - (f.precision - 1);
   const int drop = quantum - (exponent - kFractionBits);
+  KILN_DCHECK(drop > 0);  // A double has more bits than all others.
   if (drop > kFractionBits + 1) return std::copysign(0.0, v);  // Below half of the smallest value.
   const uint64_t odd = (significand >> drop) & 1;
   const uint64_t half = uint64_t{1} << (drop - 1);

@@ -1,8 +1,10 @@
 // Bounds of integer and float nodes. The rules are those of tests/fixtures/README.md, "Bounds".
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "core/dtype/cast.h"
+#include "core/dtype/check.h"
 #include "core/uop/bottom_up.h"
 #include "core/uop/facts.h"
 #include "core/uop/interval.h"
@@ -48,8 +50,12 @@ absl::Span<const Ref> Needs(Ref n) {
   const bool is_float = dtype::IsFloat(n->dtype);
   switch (n->op) {
     case Op::kCast:
+    case Op::kCmpLt:
+    case Op::kCmpNe:
+    case Op::kIota:
     case Op::kRange:
     case Op::kSpecial:
+    case Op::kStack:
       return n->src();
     case Op::kBind:
     case Op::kReshape:
@@ -63,13 +69,6 @@ absl::Span<const Ref> Needs(Ref n) {
     case Op::kUnstack:
     case Op::kAfter:
       return n->src().subspan(0, 1);
-    case Op::kStack:
-      return n->src();
-    case Op::kIota:
-      return n->src();
-    case Op::kCmpLt:
-    case Op::kCmpNe:
-      return n->src();
     case Op::kAdd:
     case Op::kSub:
     case Op::kMul:
@@ -341,6 +340,7 @@ const Facts& ComputeBounds(Graph& g, Ref root) {
     f->have |= Facts::kHaveBounds;
     return true;
   });
+  KILN_DCHECK(root->facts != nullptr);
   return *root->facts;
 }
 

@@ -111,7 +111,7 @@ Ref Graph::Make(Op op, DType dtype, absl::Span<const Ref> src, Arg arg, uint8_t 
     for (size_t k = 0; k < src.size(); ++k) n->inline_src[k] = src[k];
   } else {
     Ref* far = side_.AllocateArray<Ref>(src.size());
-    std::memcpy(far, src.data(), src.size() * sizeof(Ref));
+    std::copy(src.begin(), src.end(), far);
     n->far_src = far;
   }
   n->arg = arg;

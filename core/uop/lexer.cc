@@ -95,7 +95,7 @@ void Lexer::SplitName() {
 
 absl::Status Lexer::Expected(std::string_view what) const {
   if (current_.kind == TokenKind::kEnd) {
-    return ErrorAt(current_, absl::StrCat("expected ", what.data(), " before the end"));
+    return ErrorAt(current_, absl::StrCat("expected ", std::string(what), " before the end"));
   }
   constexpr size_t kShown = 24;
   const std::string_view found = current_.text.substr(0, kShown);

@@ -168,7 +168,7 @@ class Parser {
     if (owners_.emplace(name.text, n).first->second != n) {
       return lexer_.ErrorAt(
           name, absl::StrCat("there is another ", Shown(name), " already: write this one as ",
-                             Name(n->op).data(), "{...}"));
+                             std::string(Name(n->op)), "{...}"));
     }
     return Done(n);
   }
@@ -241,20 +241,20 @@ class Parser {
     KILN_ASSIGN_OR_RETURN(const internal::Suffix suffix, internal::ParseSuffix(lexer_));
     if (src.size() < Info(f.op).min_src || src.size() > static_cast<size_t>(MaxSources(f.op))) {
       const int min = Info(f.op).min_src, max = MaxSources(f.op);
-      return lexer_.ErrorAt(f.token, absl::StrCat(Name(f.op).data(), " takes ", min,
+      return lexer_.ErrorAt(f.token, absl::StrCat(std::string(Name(f.op)), " takes ", min,
                                                   min == max ? "" : absl::StrCat(" to ", max),
                                                   " sources, not ", src.size()));
     }
     const std::optional<DType> d =
         suffix.dtype.has_value() ? suffix.dtype : internal::ImpliedDType(f.op, src);
     if (!d.has_value()) {
-      return lexer_.ErrorAt(f.token,
-                            absl::StrCat(Name(f.op).data(), "(...) needs a dtype, as in :float32"));
+      return lexer_.ErrorAt(
+          f.token, absl::StrCat(std::string(Name(f.op)), "(...) needs a dtype, as in :float32"));
     }
     if (!IsValidArg(f.op, *d, f.arg)) {
       return lexer_.ErrorAt(
           f.token,
-          absl::StrCat("the arg of ", Name(f.op).data(),
+          absl::StrCat("the arg of ", std::string(Name(f.op)),
                        " is not one: var needs its least and "
                        "greatest value, param a number, its elements and an address space"));
     }

@@ -54,7 +54,8 @@ absl::StatusOr<Arg> IntegerArgument(const Lexer& lexer, const Token& brace, Op o
                                     absl::Span<const int64_t> ints) {
   if (Info(op).arg == ArgKind::kInt) {
     if (ints.size() == 1) return Arg::Int(ints[0]);
-    return lexer.ErrorAt(brace, absl::StrCat("the arg of ", Name(op).data(), " is one integer"));
+    return lexer.ErrorAt(brace,
+                         absl::StrCat("the arg of ", std::string(Name(op)), " is one integer"));
   }
   if (ints.size() == 2 && ints[0] >= INT32_MIN && ints[0] <= INT32_MAX) {
     return Arg::Of(RangeArg{static_cast<int32_t>(ints[0]), static_cast<AxisType>(ints[1])});
@@ -83,7 +84,7 @@ absl::StatusOr<Arg> ParseArgument(Graph& g, Lexer& lexer, Op op) {
     return lexer.Expected("'{' and the arg");
   }
   if (kind == ArgKind::kNone) {
-    return lexer.ErrorAt(brace, absl::StrCat(Name(op).data(), " takes no arg"));
+    return lexer.ErrorAt(brace, absl::StrCat(std::string(Name(op)), " takes no arg"));
   }
 
   // The first entry may be a word or a text, the others are integers.

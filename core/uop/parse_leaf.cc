@@ -9,7 +9,8 @@ namespace kiln::uop::internal {
 namespace {
 
 absl::Status NotAValue(const Lexer& lexer, const Token& word, DType d) {
-  return lexer.ErrorAt(word, absl::StrCat(Shown(word), " is not a value of ", Name(d).data()));
+  return lexer.ErrorAt(word,
+                       absl::StrCat(Shown(word), " is not a value of ", std::string(Name(d))));
 }
 
 bool IsBoolWord(const Token& word) {

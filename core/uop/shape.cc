@@ -20,7 +20,7 @@ Dims KnownShape(Ref n) { return {n->facts->shape, n->facts->rank}; }
 template <typename... Parts>
 absl::Status Bad(Ref n, const Parts&... parts) {
   return absl::InvalidArgumentError(
-      absl::StrCat(Name(n->op).data(), " (node ", n->id, ") ", parts..., ": ", Excerpt(n)));
+      absl::StrCat(std::string(Name(n->op)), " (node ", n->id, ") ", parts..., ": ", Excerpt(n)));
 }
 
 std::string DimText(Ref dim) { return Excerpt(dim, /*max_chars=*/40); }
@@ -91,7 +91,7 @@ DimsOrError Common(Ref n, Dims sources, bool scalars) {
 absl::Status CheckDims(Ref n, Dims dims) {
   for (Ref d : dims) {
     if (d->dtype != DType::kIndex) {
-      return Bad(n, "needs dims of dtype index, got ", dtype::Name(d->dtype).data());
+      return Bad(n, "needs dims of dtype index, got ", std::string(dtype::Name(d->dtype)));
     }
     if (IsIntConst(d) && d->IntValue() < 0) return Bad(n, "has a dim of ", d->IntValue());
   }
@@ -210,8 +210,8 @@ DimsOrError BitcastShape(Graph& g, Ref n) {
   const Dims from = KnownShape(n->src(0));
   const int have = dtype::SizeBytes(n->src(0)->dtype), want = dtype::SizeBytes(n->dtype);
   if (have == 0 || want == 0) {
-    return Bad(n, "between ", dtype::Name(n->src(0)->dtype).data(), " and ",
-               dtype::Name(n->dtype).data());
+    return Bad(n, "between ", std::string(dtype::Name(n->src(0)->dtype)), " and ",
+               std::string(dtype::Name(n->dtype)));
   }
   if (have == want) return from;
   Ref last = from.empty() ? nullptr : internal::DimScaled(g, from.back(), have, want);

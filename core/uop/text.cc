@@ -89,7 +89,7 @@ class Printer {
       Write(internal::LiteralText(n->arg.scalar(), n->dtype));
       const bool implied = n->dtype == DType::kIndex && n->tag == 0 && what != What::kTypedLiteral;
       if (!implied && what != What::kBareLiteral) {
-        absl::StrAppend(&out_, ":", dtype::Name(n->dtype).data());
+        absl::StrAppend(&out_, ":", std::string(dtype::Name(n->dtype)));
       }
     }
     Tag(n);
@@ -212,10 +212,10 @@ class Printer {
         break;
       case ArgKind::kRange:
         add(n->arg.range().axis_id);
-        add(kAxisTypeNames[static_cast<int>(n->arg.range().type)].data());
+        add(std::string(kAxisTypeNames[static_cast<int>(n->arg.range().type)]));
         break;
       case ArgKind::kReduce:
-        add(Name(n->arg.reduce().op).data());
+        add(std::string(Name(n->arg.reduce().op)));
         for (int axis = 0; axis < 32; ++axis) {
           if ((n->arg.reduce().axes >> axis & 1) != 0) add(axis);
         }
@@ -225,7 +225,7 @@ class Printer {
         if (!p.text.empty()) add(internal::Quote(p.text));
         const bool param = n->op == Op::kParam;
         for (int64_t v : p.ints.subspan(0, param ? 2 : p.ints.size())) add(v);
-        if (param) add(kAddressSpaceNames[p.ints[2]].data());
+        if (param) add(std::string(kAddressSpaceNames[p.ints[2]]));
         break;
       }
     }
@@ -237,7 +237,7 @@ class Printer {
 
   void Ending(Ref n) {
     if (n->dtype != internal::ImpliedDType(n->op, n->src())) {
-      absl::StrAppend(&out_, ":", dtype::Name(n->dtype).data());
+      absl::StrAppend(&out_, ":", std::string(dtype::Name(n->dtype)));
     }
     Tag(n);
   }
