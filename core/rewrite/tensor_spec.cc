@@ -55,8 +55,8 @@ bool ReducesAxes(Graph& g, const Match& m) {
 bool CombinesShards(Graph& g, const Match& m) {
   return m.root()->arg.reduce().axes == 0 && ReducesItsDType(g, m);
 }
-bool NamesADevice(Graph& g, const Match& m) {
-  return KeepsDType(g, m) && IsNamed(g, m) && m.root()->arg.payload().ints.empty();
+bool GoesToADevice(Graph& g, const Match& m) {
+  return KeepsDType(g, m) && m.root()->arg.payload().ints.empty();
 }
 bool ShardsAnAxis(Graph& g, const Match& m) {
   const absl::Span<const int64_t> axis = m.root()->arg.payload().ints;
@@ -107,7 +107,7 @@ constexpr auto kForms = forms(
           "contiguous, detach or unshard(x), of x's dtype"),
     allow(op<Op::kAssign>(x, y), SourcesKeepDType, "assign(target, value), all of one dtype"),
     // ** devices **
-    allow(op<Op::kCopy>(x), NamesADevice, "copy{device}(x), of x's dtype"),
+    allow(op<Op::kCopy>(x), GoesToADevice, "copy{device; empty: the default}(x), of x's dtype"),
     allow(op<Op::kShard>(x), ShardsAnAxis, "shard{devices, axis of x or none}(x), of x's dtype"),
     allow(op<Op::kAllReduce>(x), CombinesShards,
           "allreduce{add, mul or max}(x), of x's dtype, which has the operation and is not index"),

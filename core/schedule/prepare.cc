@@ -74,7 +74,8 @@ class Preparer {
     }
     int32_t device = 0;
     if (n->op == Op::kCopy) {
-      device = DeviceNumber(n->arg.payload().text) + 1;
+      const std::string_view name = n->arg.payload().text;
+      device = (name.empty() ? out_.default_device : DeviceNumber(name)) + 1;
       const int32_t from = out_.device.Get(src[0]);
       if (from == device || from == 0) return src[0];
     } else if (n->op == Op::kInput) {

@@ -310,12 +310,7 @@ ValueOr GraphBuilder::AllReduce(Op op, const Source& x) {
   });
 }
 
-// ** the function library **: Call is in functions/call.cc.
-
-ValueOr GraphBuilder::Gradient(const Source&, const std::optional<Source>&,
-                               absl::Span<const Source>, int64_t) {
-  return impl_->Add(Op::kGradient, [&](BuilderCall& call) -> RefOr { return call.NotYet(); });
-}
+// ** the function library **: Call is in functions/call.cc, Gradient in graph_builder_gradient.cc.
 
 // ** questions **
 

@@ -77,26 +77,28 @@ struct Attribute {
 
 // What a builder accepts before it answers ResourceExhausted, naming the limit.
 struct GraphLimits {
-  int64_t nodes = 1 << 18;           // Calls, and what library functions consist of.
-  int64_t constants = 1 << 17;       // CONST nodes.
-  int64_t rank = kMaxRank;           // Axes of a tensor; kMaxRank at most.
-  int64_t elems = int64_t{1} << 42;  // Of one tensor, for the largest values of its variables.
-  int64_t dims = 1 << 21;            // Sizes, offsets and paddings given to nodes, in all.
-  int64_t dim_terms = 256;           // Of one symbolic size, written out as a tree.
-  int64_t dim_work = 1 << 21;        // Terms of the symbolic sizes that calls look at, in all.
-  int64_t conditions = 1 << 12;      // On variables.
-  int64_t slot = (1 << 20) - 1;      // The largest number of an input slot.
-  int64_t devices = 256;             // Of one SHARD.
-  int64_t name_bytes = 256;          // Of the name of a variable or device, or a label.
-  int64_t assign_work = 1 << 26;     // Nodes visited to see that the writes to inputs are right.
+  int64_t nodes = 1 << 18;            // Calls, and what library functions consist of.
+  int64_t constants = 1 << 17;        // CONST nodes.
+  int64_t rank = kMaxRank;            // Axes of a tensor; kMaxRank at most.
+  int64_t elems = int64_t{1} << 42;   // Of one tensor, for the largest values of its variables.
+  int64_t dims = 1 << 21;             // Sizes, offsets and paddings given to nodes, in all.
+  int64_t dim_terms = 256;            // Of one symbolic size, written out as a tree.
+  int64_t dim_work = 1 << 21;         // Terms of the symbolic sizes that calls look at, in all.
+  int64_t conditions = 1 << 12;       // On variables.
+  int64_t slot = (1 << 20) - 1;       // The largest number of an input slot.
+  int64_t devices = 256;              // Of one SHARD.
+  int64_t name_bytes = 256;           // Of the name of a variable or device, or a label.
+  int64_t assign_work = 1 << 26;      // Nodes visited to see that the writes to inputs are right.
+  int64_t gradient_visits = 1 << 24;  // Nodes that are differentiated, all gradients together.
+  int64_t gradient_nodes = 1 << 20;   // Nodes that gradients consist of.
 };
 
 // Confined to one thread. Owns the graph until Finish.
 //
 // Every method that makes a node returns its Value, or an error: InvalidArgument where the request
-// is wrong, ResourceExhausted where it is beyond a limit, Unimplemented for GRADIENT. The
-// message names the node (number, label, op) and the field. A node that failed is poisoned: to use
-// it as a source is the error that it failed with.
+// is wrong, ResourceExhausted where it is beyond a limit. The message names the node (number, label,
+// op) and the field. A node that failed is poisoned: to use it as a source is the error that it
+// failed with.
 //
 // Values of dtype index are sizes in the making: scalars that depend on constants and variables
 // only. CAST turns them into data. Shapes are simplified, and sizes are equal if they are the same
@@ -176,6 +178,10 @@ class GraphBuilder {
   absl::StatusOr<std::vector<Value>> Call(absl::string_view function,
                                           absl::Span<const std::optional<Source>> inputs,
                                           absl::Span<const Attribute> attributes = {});
+  // d(sum(y * seed)) / d(xs[which]), as nodes of the same graph (core/tensor/gradient): of x's dtype
+  // and shape, zeros where no path leads from y to x. No seed: ones. The gradients of one y and seed
+  // cost one pass, in whatever calls they are asked for. InvalidArgument: y or x is no float, the
+  // seed has not y's dtype and shape. Unimplemented: an ALLREDUCE of MUL or MAX on the way.
   absl::StatusOr<Value> Gradient(const Source& y, const std::optional<Source>& seed,
                                  absl::Span<const Source> xs, int64_t which);
 

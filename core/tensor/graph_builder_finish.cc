@@ -110,7 +110,8 @@ void BuilderState::Collect(absl::Span<const Ref> nodes, TensorGraph& out) {
                             i < is_assigned.size() && is_assigned[i]});
       if (!slots_.at(slot).device.empty()) out.devices.push_back(slots_.at(slot).device);
     } else if (n->Is(Op::kCopy)) {
-      out.devices.emplace_back(n->arg.payload().text);
+      const std::string_view device = n->arg.payload().text;
+      if (!device.empty()) out.devices.emplace_back(device);
     } else if (n->Is(Op::kShard)) {
       for (std::string& device : DevicesOf(n)) out.devices.push_back(std::move(device));
     }

@@ -206,10 +206,6 @@ absl::Status BuilderCall::CheckDevice(std::string_view field, std::string_view n
   return Wrong(field, "a comma is in \"", View(name), "\"");
 }
 
-absl::Status BuilderCall::NotYet() const {
-  return absl::UnimplementedError(Message("op", "the function library is not there yet"));
-}
-
 absl::Status BuilderCall::CheckStorable(std::string_view field, DType dtype) const {
   if (static_cast<int>(dtype) < dtype::kNumDTypes && dtype::SizeBits(dtype) > 0) {
     return absl::OkStatus();

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "core/dtype/status.h"
+#include "core/tensor/gradient/gradient.h"
 #include "core/tensor/graph_builder.h"
 #include "core/tensor/placement.h"
 #include "core/uop/node_map.h"
@@ -48,7 +49,7 @@ class BuilderCall {
   absl::Status CheckName(std::string_view field, std::string_view name) const;
   absl::Status CheckDevice(std::string_view field, std::string_view name) const;
   absl::Status CheckStorable(std::string_view field, DType dtype) const;
-  absl::Status NotYet() const;
+  absl::Status CheckFloat(std::string_view field, Ref n) const;
 
   // ** elementwise **
   // The dtype that the operands share and the op is defined on. Pre: as many as the op takes.
@@ -82,7 +83,9 @@ class BuilderCall {
 class BuilderState {
  public:
   explicit BuilderState(const GraphLimits& limits)
-      : limits_(limits), graph_(std::make_unique<Graph>()) {}
+      : limits_(limits),
+        graph_(std::make_unique<Graph>()),
+        gradient_budget_{.visits = limits.gradient_visits, .nodes = limits.gradient_nodes} {}
 
   // Runs `make` as the next call, looks over the node that it returns, and keeps it.
   absl::StatusOr<Value> Add(Op op, absl::FunctionRef<absl::StatusOr<Ref>(BuilderCall&)> make);
@@ -122,11 +125,16 @@ class BuilderState {
   absl::Status AddConstant(const BuilderCall& call);
   absl::Status SpendAssignWork(int64_t nodes);
   void Label(absl::string_view label);
+  // The adjoint of `x`: d(sum(y * seed)) / dx.
+  absl::StatusOr<Ref> Gradient(BuilderCall& call, Ref y, Ref seed, Ref x);
 
  private:
   friend class BuilderCall;
   static constexpr uint32_t kInner = uint32_t{1} << 31;  // In Value::node: an index into inner_.
   bool in_call() const { return !function_.empty(); }
+  absl::StatusOr<Adjoints*> AdjointsOf(Ref y, Ref seed);
+  // Notes what a call made below `root`, which may be deep.
+  absl::Status NoteBelow(BuilderCall& call, Ref root);
   // Derives what is kept per node.
   absl::Status Note(BuilderCall& call, Ref n);
   absl::Status NotePlacement(BuilderCall& call, Ref n);
@@ -159,6 +167,8 @@ class BuilderState {
   std::vector<Ref> conditions_;
   uop::NodeMap<bool> is_condition_;
   uop::NodeMap<bool> reached_;
+  GradientBudget gradient_budget_;
+  std::vector<std::unique_ptr<Adjoints>> adjoints_;  // Of the last few gradients, newest last.
   int64_t num_constants_ = 0, num_dims_ = 0, dim_work_ = 0, assign_work_ = 0;
 };
 

@@ -40,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Adjoints>> Adjoints::Make(Graph& g, Ref y, Ref se
   KILN_RETURN_IF_ERROR(CheckFloat(y, "y"));
   KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g, y));
   if (seed == nullptr) {
-    seed = internal::Terms(g).Ones(y);
+    seed = OnesLike(g, y);
   } else {
     KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> seed_shape, uop::ShapeOf(g, seed));
     if (seed->dtype != y->dtype || seed_shape != shape) {
@@ -143,6 +143,8 @@ absl::StatusOr<Ref> Adjoints::Part(Ref v, int i) {
       return NoGradientOf(v, "it must be expanded first");
   }
 }
+
+Ref OnesLike(Graph& g, Ref y) { return internal::Terms(g).Ones(y); }
 
 absl::StatusOr<std::vector<Ref>> Gradients(Graph& g, Ref y, Ref seed, absl::Span<const Ref> xs) {
   KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Adjoints> adjoints, Adjoints::Make(g, y, seed));

@@ -97,6 +97,9 @@ class Adjoints {
   std::vector<std::unique_ptr<std::string>> devices_;
 };
 
+// The default seed: ones of dtype and shape of `y`, which has a shape.
+Ref OnesLike(Graph& g, Ref y);
+
 // The adjoints of several nodes, in one pass.
 absl::StatusOr<std::vector<Ref>> Gradients(Graph& g, Ref y, Ref seed, absl::Span<const Ref> xs);
 

@@ -111,12 +111,6 @@ TEST(GraphBuilder, ExpandsLibraryFunctions) {
   EXPECT_EQ(Finished(std::move(b), {(*sum)[0]}), "sink(reduce{add, 0}(input{0}(4):float32))");
 }
 
-TEST(GraphBuilder, AnswersUnimplementedForGradients) {
-  GraphBuilder b;
-  auto x = b.Input(0, kF32, {4});
-  EXPECT_THAT(b.Gradient(x, std::nullopt, {x}, 0), StatusIs(absl::StatusCode::kUnimplemented));
-}
-
 // ** sizes **
 
 TEST(GraphBuilder, SizesAreExpressions) {
