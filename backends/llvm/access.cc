@@ -13,6 +13,11 @@ using llvm::Value;
 
 namespace {
 
+// Outputs from this size on do not stay in the caches.
+constexpr int64_t kStreamedBytes = int64_t{32} << 20;
+// What runtime::MemoryLimits promises to kernels.
+constexpr int64_t kBufferAlignment = 64;
+
 absl::Status Unimplemented(Ref n, absl::string_view why) {
   return absl::UnimplementedError(absl::StrCat("node ", n->id, ", ", uop::Excerpt(n), ": ", why));
 }
@@ -136,6 +141,27 @@ llvm::Align Emitter::AlignOf(const Place& p) const {
   return llvm::Align(static_cast<uint64_t>(dtype::SizeBytes(p.param->dtype)));
 }
 
+// Whether to store past the caches: to an output that is larger than they are and not read here, the
+// lines of which would else be fetched first and throw out what is needed. Source: Intel, "64 and
+// IA-32 Architectures Optimization Reference Manual", 7.4.
+bool Emitter::Streams(const Place& p) const {
+  if (module_.getTargetTriple().rfind("x86_64", 0) != 0) return false;
+  const codegen::ProgramBuffer& buffer =
+      program_.buffers[static_cast<size_t>(uop::ParamOf(p.param).number)];
+  const int64_t bytes = dtype::SizeBytes(p.param->dtype);
+  const int64_t vector = lanes_.width() * bytes;
+  if (buffer.is_read || p.gate != nullptr || buffer.elems < kStreamedBytes / bytes) return false;
+  if (vector > kBufferAlignment || kBufferAlignment % vector != 0) return false;
+  const auto aligned = [&](int64_t elems) { return elems * bytes % vector == 0; };
+  for (const IndexForm::Term& term : p.terms) {
+    if (!aligned(term.factor)) return false;
+  }
+  for (int64_t factor : p.factors) {
+    if (!aligned(factor)) return false;
+  }
+  return aligned(p.constant);
+}
+
 Value* Emitter::Gate(const Place& p, LaneShape at, int combination) {
   return p.gate == nullptr ? nullptr : Get(p.gate, at, combination);
 }
@@ -246,6 +272,12 @@ absl::Status Emitter::StoreOne(Ref n, const Place& p, int combination) {
     Value* address = Address(p, at, combination);
     if (has_vector_gate) {
       b_.CreateMaskedStore(value, address, AlignOf(p), gate);
+    } else if (Streams(p)) {
+      const auto align = llvm::Align(value->getType()->getPrimitiveSizeInBits() / 8);
+      llvm::StoreInst* store = b_.CreateAlignedStore(value, address, align);
+      llvm::Metadata* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+      store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context_, one));
+      has_streams_ = true;
     } else {
       b_.CreateAlignedStore(value, Guard(gate, address), AlignOf(p));
     }

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "llvm/IR/IntrinsicsX86.h"
+
 #include "core/dtype/check.h"
 #include "core/dtype/status.h"
 #include "core/uop/text.h"
@@ -33,6 +35,8 @@ Emitter::Emitter(const codegen::Program& program, const Plan& plan, const HostCp
 absl::Status Emitter::Run() {
   MakeFunctions();
   for (Ref n : program_.linear->src()) KILN_RETURN_IF_ERROR(Emit(n));
+  // Stores past the caches are ordered by nothing else.
+  if (has_streams_) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
   b_.CreateRetVoid();
   return absl::OkStatus();
 }

@@ -114,6 +114,7 @@ class Emitter {
   template <typename F>
   llvm::Value* AtDepth(int at, F make);
   llvm::Align AlignOf(const Place& p) const;
+  bool Streams(const Place& p) const;
 
   const codegen::Program& program_;
   const Plan& plan_;
@@ -130,6 +131,7 @@ class Emitter {
   std::vector<llvm::Value*> buffers_;
   std::vector<llvm::Value*> variables_;  // i64, by number.
   llvm::Value* core_ = nullptr;          // i64.
+  bool has_streams_ = false;             // Some stores go past the caches.
 
   std::vector<Node> nodes_;
   uop::NodeMap<uint32_t> node_index_;            // Plus 1.

@@ -14,9 +14,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // out[i] = a[i] * 2 for 16 lanes.
-codegen::Program Double(ProgramBuilder& b) {
-  Ref out = b.Buffer(DType::kFloat32, 64), a = b.Buffer(DType::kFloat32, 64);
-  Ref at = b.Add(b.Mul(b.Loop(4), 16), b.Vector(16));
+codegen::Program Double(ProgramBuilder& b, int64_t elems = 64) {
+  Ref out = b.Buffer(DType::kFloat32, elems), a = b.Buffer(DType::kFloat32, elems);
+  Ref at = b.Add(b.Mul(b.Loop(elems / 16), 16), b.Vector(16));
   b.Store(out, at, b.Mul(b.Load(a, at), b.Float(DType::kFloat32, 2)));
   return b.Finish();
 }
@@ -40,6 +40,17 @@ TEST(Compile, LanesAreOneVectorInstruction) {
   EXPECT_THAT(ir, HasSubstr("noalias"));
   EXPECT_THAT(ir, Not(HasSubstr("gather")));
 }
+
+#ifdef __x86_64__
+TEST(Compile, LargeOutputsGoPastTheCaches) {
+  ProgramBuilder large, small;
+  KILN_ASSERT_OK_AND_ASSIGN(const std::string ir, ProgramToIr(Double(large, 16 << 20), ThisCpu()));
+  EXPECT_THAT(ir, HasSubstr("!nontemporal"));
+  EXPECT_THAT(ir, HasSubstr("sfence"));
+  KILN_ASSERT_OK_AND_ASSIGN(const std::string usual, ProgramToIr(Double(small), ThisCpu()));
+  EXPECT_THAT(usual, Not(HasSubstr("!nontemporal")));
+}
+#endif
 
 TEST(Compile, WhatIsNoProgramIsRefused) {
   ProgramBuilder b;
