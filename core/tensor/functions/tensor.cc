@@ -54,7 +54,8 @@ DType Tensor::dtype() const {
 Shape Tensor::shape() const {
   Shape shape;
   if (composer_ == nullptr || !composer_->ok()) return shape;
-  for (Ref d : *composer_->builder().ShapeOf(value_)) shape.emplace_back(composer_, d);
+  const absl::Span<const Ref> dims = *composer_->builder().ShapeOf(value_);
+  for (Ref d : dims) shape.emplace_back(composer_, d);
   return shape;
 }
 
