@@ -90,7 +90,7 @@ absl::StatusOr<Value> Alu(GraphBuilder& b, Reader& r) {
 
 absl::StatusOr<Value> Call(GraphBuilder& b, Reader& r) {
   if (r.Byte() > 240) b.Label(r.Name());
-  switch (r.Byte() % 21) {
+  switch (r.Byte() % 22) {
     case 0:
       return b.Input(r.Number(), r.Type(), r.Dims(), r.Byte() > 200 ? r.Name() : "");
     case 1:
@@ -131,6 +131,10 @@ absl::StatusOr<Value> Call(GraphBuilder& b, Reader& r) {
                      r.Byte() % 3 == 0 ? std::nullopt : std::optional<int64_t>(r.Number()));
     case 18:
       return r.Byte() % 2 == 0 ? b.Unshard(r.Node()) : b.AllReduce(r.Reduction(), r.Node());
+    case 19:
+      return b.Gradient(r.Node(),
+                        r.Byte() % 4 == 0 ? std::optional<Source>(r.Node()) : std::nullopt,
+                        {r.Node()}, r.Byte() > 250 ? 1 : 0);
     default:
       return Alu(b, r);
   }
@@ -139,7 +143,8 @@ absl::StatusOr<Value> Call(GraphBuilder& b, Reader& r) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  GraphBuilder b;
+  // Gradients of gradients grow fast: a small limit keeps runs short.
+  GraphBuilder b({.gradient_nodes = 20'000});
   Reader r(data, size, b);
   std::vector<Source> outputs;
   while (!r.empty()) {

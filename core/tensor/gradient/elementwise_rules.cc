@@ -27,7 +27,7 @@ constexpr auto sin(A a) {
 }
 // 1 - 2 sin(x/2)^2: halving is exact, so this stays right to an ulp of 1 however large x is, which
 // sin(x + pi/2) does not.
-constexpr auto kCosX = 1 - (sin(x * 0.5) + sin(x * 0.5)) * sin(x * 0.5);
+constexpr auto kCosX = 1 - sin(x * 0.5) * sin(x * 0.5) * 2;
 // Where x is 0, the power is taken of 1 instead: 0^(y - 1) at y = 0, and log 0 at y >= 0, would make
 // NaN of zero times infinity, in this gradient or in the next.
 constexpr auto kExponent = where((x == 0) & (y == 0), 1, y) - 1;
