@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<T>> Read(Engine& engine, Buffer& buffer) {
   return values;
 }
 
-inline TensorGraph Finish(GraphBuilder builder, std::vector<tensor::Source> outputs) {
+inline TensorGraph Finish(GraphBuilder&& builder, std::vector<tensor::Source> outputs) {
   absl::StatusOr<TensorGraph> graph = std::move(builder).Finish(outputs);
   EXPECT_TRUE(graph.ok()) << graph.status();
   return *std::move(graph);
