@@ -37,6 +37,13 @@ double Round(DType d, Function f, Args... args) {
   return RoundToFloat(f(args...), d);
 }
 
+// Squares and reciprocals are rounded once, as kMul and kRecip are: rules replace them by these.
+double Pow(double a, double b, DType d) {
+  if (b == 2) return RoundToFloat(a * a, d);
+  if (b == -1) return RoundToFloat(1 / a, d);
+  return Round(d, [](auto x, auto y) { return std::pow(x, y); }, a, b);
+}
+
 }  // namespace
 
 Scalar EvalFloat(AluOp op, DType d, absl::Span<const Scalar> operands) {
@@ -70,7 +77,7 @@ Scalar EvalFloat(AluOp op, DType d, absl::Span<const Scalar> operands) {
     case AluOp::kMax:
       return Scalar::Float(Max(a, b));
     case AluOp::kPow:
-      return Scalar::Float(Round(d, [](auto x, auto y) { return std::pow(x, y); }, a, b));
+      return Scalar::Float(Pow(a, b, d));
     case AluOp::kCmpLt:
       return Scalar::Bool(a < b);
     case AluOp::kCmpNe:

@@ -231,6 +231,15 @@ TEST(EvalAluOnFloats, TranscendentalsAreTheRoundedLongDouble) {
   }
 }
 
+TEST(EvalAluOnFloats, PowOfTwoAndMinusOneIsRoundedOnce) {
+  for (int i = 1; i < 100'000; ++i) {
+    const double a = std::sqrt(i);  // All 53 bits matter.
+    const Scalar x = Scalar::Float(a), two = Scalar::Float(2), minus_one = Scalar::Float(-1);
+    ASSERT_EQ(Eval(AluOp::kPow, DType::kFloat64, {x, two}), Scalar::Float(a * a)) << a;
+    ASSERT_EQ(Eval(AluOp::kPow, DType::kFloat64, {x, minus_one}), Scalar::Float(1 / a)) << a;
+  }
+}
+
 TEST(EvalAluOnFloats, PowHasTheSpecialValuesOfC) {
   const auto pow = [](double a, double b) {
     return Eval(AluOp::kPow, DType::kFloat32, {Scalar::Float(a), Scalar::Float(b)});
