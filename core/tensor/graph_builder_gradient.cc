@@ -23,11 +23,13 @@ absl::StatusOr<Value> GraphBuilder::Gradient(const Source& y, const std::optiona
     }
     Ref to = nullptr;
     for (size_t i = 0; i < xs.size(); ++i) {
+      if (static_cast<int64_t>(i) != which) {
+        KILN_RETURN_IF_ERROR(call.Tensor("xs", xs[i]));
+        continue;
+      }
       const std::string field = absl::StrCat("xs[", i, "]");
-      KILN_ASSIGN_OR_RETURN(Ref x, call.Tensor(field, xs[i]));
-      if (static_cast<int64_t>(i) != which) continue;
-      KILN_RETURN_IF_ERROR(call.CheckFloat(field, x));
-      to = x;
+      KILN_ASSIGN_OR_RETURN(to, call.Tensor(field, xs[i]));
+      KILN_RETURN_IF_ERROR(call.CheckFloat(field, to));
     }
     if (to == nullptr) return call.Wrong("which", "no x ", which, ", there are ", xs.size());
     return impl_->Gradient(call, of, weights, to);
@@ -71,10 +73,9 @@ absl::StatusOr<Adjoints*> BuilderState::AdjointsOf(Ref y, Ref seed) {
 absl::StatusOr<Ref> BuilderState::Gradient(BuilderCall& call, Ref y, Ref seed, Ref x) {
   if (seed == nullptr) seed = OnesLike(*graph_, y);
   absl::StatusOr<Ref> adjoint;
-  if (const auto adjoints = AdjointsOf(y, seed); adjoints.ok()) {
-    adjoint = (*adjoints)->Of(x);
-  } else {
-    adjoint = adjoints.status();
+  if (gradient_budget_.visits >= 0 && gradient_budget_.nodes >= 0) {
+    const auto adjoints = AdjointsOf(y, seed);
+    adjoint = adjoints.ok() ? (*adjoints)->Of(x) : adjoints.status();
   }
   if (gradient_budget_.visits < 0) {
     return call.BeyondLimit("op", "nodes that are differentiated", limits_.gradient_visits);
