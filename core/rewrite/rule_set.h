@@ -36,9 +36,9 @@ struct RuleSet {
   const NaryHook* nary = nullptr;
 
   constexpr RuleSet() = default;
-  constexpr RuleSet(const RuleTable& table) {
+  constexpr RuleSet(const RuleTable& table) {  // NOLINT(google-explicit-constructor): a set of one.
     Add(table);
-  }  // NOLINT(google-explicit-constructor): a table is a set of one.
+  }
 
   // Pure sets only (no context, no state): results of sources-first runs are kept with the graph
   // under this slot, 0 <= slot < kNumMemoSlots, so that asking again is one load. No two sets may

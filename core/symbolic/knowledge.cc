@@ -95,6 +95,12 @@ bool TightenTerms(Graph& g, const KnownSum& s, Knowledge& known) {
   return true;
 }
 
+// The node that `what` is; null if it has none.
+Ref NodeOf(Graph& g, DType d, const Affine& what) {
+  const bool is_node = what.constant == 0 && what.terms.size() == 1 && what.terms[0].coef == 1;
+  return is_node ? what.terms[0].base : ToNode(g, d, what);
+}
+
 }  // namespace
 
 Bounds Knowledge::BoundsOf(Graph& g, Ref n) const {
@@ -165,6 +171,7 @@ StandIns::StandIns(Graph& g, const Knowledge& known, Ref n)
 Ref StandIns::Make(const Affine& what, DType d, const Bounds& b) {
   if (!FitsInt64(b.lo) || !FitsInt64(b.hi) || !FitsDType(d, b)) return nullptr;
   if (b.IsPoint()) return IntConst(g_, d, b.lo);
+  if (NodeOf(g_, d, what) == nullptr) return nullptr;  // It could not be put back.
   Ref v =
       g_.Variable(d, absl::StrCat(prefix_, made_.size()), Scalar::Int(static_cast<int64_t>(b.lo)),
                   Scalar::Int(static_cast<int64_t>(b.hi)));
@@ -278,11 +285,16 @@ Ref StandIns::Rebuild(Ref root, absl::flat_hash_map<Ref, Ref> replace, View view
       Terms terms;
       for (const Term& t : sum->terms) terms.push_back({replace[t.base], t.coef});
       result = MakeSum(g_, n->dtype, terms, sum->constant);
+      if (result == nullptr) {
+        // A number does not fit: as any other operation, then.
+        it->second.reset();
+        continue;
+      }
     } else {
       for (Ref& s : sources) s = replace[s];
       result = g_.WithSources(n, sources);
     }
-    replace[n] = result != nullptr ? result : n;
+    replace[n] = result;
     stack.pop_back();
   }
   return replace[root];
@@ -300,9 +312,7 @@ Ref StandIns::Substitute(Ref n) {
 
 Ref StandIns::Restore(Ref n) {
   absl::flat_hash_map<Ref, Ref> replace;
-  for (const auto& [v, what] : made_) {
-    if (Ref node = ToNode(g_, v->dtype, what); node != nullptr) replace[v] = node;
-  }
+  for (const auto& [v, what] : made_) replace[v] = NodeOf(g_, v->dtype, what);
   return Rebuild(n, std::move(replace), [this](Ref m) { return WithMeanings(m); });
 }
 

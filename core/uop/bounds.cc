@@ -352,7 +352,11 @@ bool BoundsHold(Graph& g, Ref n) {
 }
 
 Bounds SafeBoundsOf(Graph& g, Ref n) {
-  return BoundsHold(g, n) ? BoundsOf(g, n) : FullBounds(n->dtype);
+  const Bounds full = FullBounds(n->dtype);
+  if (!BoundsHold(g, n)) return full;
+  // They hold, too, where they say no more than the dtype does.
+  const Bounds& b = BoundsOf(g, n);
+  return {std::max(b.lo, full.lo), std::min(b.hi, full.hi)};
 }
 
 }  // namespace kiln::uop

@@ -73,7 +73,7 @@ inline Int128 VMax(Graph& g, Ref n) { return BoundsOf(g, n).hi; }
 // index. Sums and products forgive an overflow further down: on int8, `x + 100 + -100` holds for
 // 0 <= x <= 100, but `(x + 100) / 2` and `x + 100 < 3` do not.
 bool BoundsHold(Graph& g, Ref n);
-// BoundsOf if they hold, else all values of the dtype.
+// Within the dtype: BoundsOf if they hold, else all values.
 Bounds SafeBoundsOf(Graph& g, Ref n);
 // All values of a dtype; of index, every integer. Pre: neither void nor a float.
 constexpr Bounds FullBounds(DType d) {

@@ -109,6 +109,11 @@ TEST(SimplifyConjunction, KeepsWhatItCannotReplaceBySomethingSmaller) {
   EXPECT_EQ(Conjunction("(x[-100,100] < 0) & cast(100 % x):bool"), "((x<0)&(bool)((100%x)))");
 }
 
+TEST(SimplifyConjunction, PutsBackWhatMayWrap) {
+  EXPECT_EQ(Conjunction("(x[0,4294967295]:uint32 * 12 == x) & (x * 12 < 4294967295)"),
+            "(cmpeq((x*12), x)&((x*12)<4294967295))");
+}
+
 TEST(SimplifyConjunction, DoesNotLookIntoLoads) {
   const std::string text = Conjunction(
       "(a[0,9] < 5) & (load(index(param{\"in\", 0, 64, global}:float32, a, a < 5)) != 0)");

@@ -173,6 +173,12 @@ TEST(FloatBounds, AreFiniteOnlyWithoutNaN) {
   EXPECT_EQ(bounds("cast(u[0,255]:uint8 + 8):float32"), std::pair(0.0, 255.0)) << "may wrap";
 }
 
+TEST(SafeBounds, LieWithinTheDType) {
+  Graph g;
+  EXPECT_EQ(SafeBoundsOf(g, *Parse(g, "u[0,255]:uint8 * 12")), (Bounds{0, 255}));
+  EXPECT_EQ(SafeBoundsOf(g, *Parse(g, "u[0,9]:uint8 * 12")), (Bounds{0, 108}));
+}
+
 std::string Hold(std::string_view text) {
   Graph g;
   const absl::StatusOr<Ref> n = Parse(g, text);
