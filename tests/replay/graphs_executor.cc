@@ -22,9 +22,11 @@ std::unique_ptr<GraphExecutor> MakeReferenceExecutor() {
   return std::make_unique<ReferenceExecutor>();
 }
 
-absl::StatusOr<std::unique_ptr<GraphExecutor>> MakeExecutor(std::string_view name) {
+absl::StatusOr<std::unique_ptr<GraphExecutor>> MakeExecutor(std::string_view name,
+                                                            const std::string& cache_folder) {
   if (name == "reference") return MakeReferenceExecutor();
-  if (name == "cpu" || name == "interp") return MakeEngineExecutor({.kind = std::string(name)});
+  if (name == "cpu" || name == "interp")
+    return MakeEngineExecutor({.kind = std::string(name), .cache_folder = cache_folder});
   if (name == "validate") return MakeEngineExecutor({.kind = "cpu", .validate_on = "interp"});
   return absl::NotFoundError(absl::StrCat("nothing called \"", std::string(name),
                                           "\" to run graphs on; there are: reference, cpu, interp, "

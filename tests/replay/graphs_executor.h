@@ -28,7 +28,9 @@ class GraphExecutor {
 // Node by node (tests/support/tensor_evaluator.h).
 std::unique_ptr<GraphExecutor> MakeReferenceExecutor();
 
-// As in --on. NotFound lists those that there are.
-absl::StatusOr<std::unique_ptr<GraphExecutor>> MakeExecutor(std::string_view name);
+// As in --on. Compiled kernels are kept in `cache_folder`, unless it is empty. NotFound lists those
+// that there are.
+absl::StatusOr<std::unique_ptr<GraphExecutor>> MakeExecutor(std::string_view name,
+                                                            const std::string& cache_folder = "");
 
 }  // namespace kiln::replay

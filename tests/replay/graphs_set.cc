@@ -126,7 +126,7 @@ class GraphsSet final : public FixtureSet {
     file_ = path.substr(path.rfind('/') + 1);
     KILN_ASSIGN_OR_RETURN(data_, GraphData::Open(path));
     if (executor_ == nullptr) {
-      KILN_ASSIGN_OR_RETURN(executor_, MakeExecutor(options_.on));
+      KILN_ASSIGN_OR_RETURN(executor_, MakeExecutor(options_.on, options_.cache_folder));
     }
     return absl::OkStatus();
   }

@@ -22,9 +22,11 @@ ABSL_FLAG(std::string, dir, "tests/fixtures", "Folder of *.jsonl and *.jsonl.gz 
 ABSL_FLAG(std::vector<std::string>, set, {},
           "Sets to run, each of which must have a file. Default: all that have one.");
 ABSL_FLAG(std::string, only, "", "Run only the records with this id.");
-ABSL_FLAG(std::string, on, "reference", "What runs the set graphs: reference.");
+ABSL_FLAG(std::string, on, "reference",
+          "What runs the set graphs: reference, cpu, interp or validate.");
 ABSL_FLAG(int64_t, max_macs, -1,
           "Skip graphs in which more elements enter reductions. Default: as --on can bear.");
+ABSL_FLAG(std::string, cache, "", "Folder for compiled kernels, with --on=cpu. Default: none.");
 ABSL_FLAG(bool, verbose, false, "Print counts per kind of record, too.");
 
 namespace kiln::replay {
@@ -100,7 +102,9 @@ int Main() {
   const std::string dir = absl::GetFlag(FLAGS_dir), only = absl::GetFlag(FLAGS_only);
   const std::vector<std::string> wanted = absl::GetFlag(FLAGS_set);
   std::vector<std::unique_ptr<FixtureSet>> sets =
-      AllSets({.on = absl::GetFlag(FLAGS_on), .max_macs = absl::GetFlag(FLAGS_max_macs)});
+      AllSets({.on = absl::GetFlag(FLAGS_on),
+               .max_macs = absl::GetFlag(FLAGS_max_macs),
+               .cache_folder = absl::GetFlag(FLAGS_cache)});
   for (const std::string& name : wanted) {
     if (std::none_of(sets.begin(), sets.end(),
                      [&](const auto& set) { return set->name() == name; })) {

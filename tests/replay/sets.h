@@ -11,8 +11,9 @@
 namespace kiln::replay {
 
 struct SetOptions {
-  std::string on = "reference";  // What runs the graphs: see graphs_executor.h.
-  int64_t max_macs = -1;         // Graphs with more multiply-adds are skipped; -1: as it says.
+  std::string on = "reference";   // What runs the graphs: see graphs_executor.h.
+  int64_t max_macs = -1;          // Graphs with more multiply-adds are skipped; -1: as it says.
+  std::string cache_folder = "";  // Of compiled kernels; none if empty.
 };
 
 std::unique_ptr<FixtureSet> MakeAluSet();
