@@ -24,7 +24,7 @@ struct GradientCheck {
   double low = -2, high = 2;                           // Of the elements of inputs.
   std::map<int64_t, std::vector<double>> values = {};  // Elements by slot, instead.
   std::map<std::string, int64_t> var_vals = {};
-  double tolerance = 1e-6;  // Relative to the largest of 1 and the gradient.
+  double tolerance = 1e-7;  // Relative to the largest of 1 and the gradient.
   uint64_t seed = 1;
 };
 
