@@ -92,7 +92,6 @@ absl::StatusOr<Kernel> MakeKernel(Graph& g, const Storage& storage, const States
   if (values.crowded() != nullptr) return Kernel{.root = root, .crowded = values.crowded()};
   KILN_ASSIGN_OR_RETURN(Ref simple, symbolic::Simplify(g, *value));
 
-  KILN_ASSIGN_OR_RETURN(valid, InBounds(g, position, elems, valid));
   Ref to = IsIntConst(valid, 1) ? g.Make(Op::kIndex, root->dtype, {param, position})
                                 : g.Make(Op::kIndex, root->dtype, {param, position, valid});
   std::vector<Ref> store = {to, simple};

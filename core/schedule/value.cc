@@ -11,7 +11,6 @@
 #include "core/dtype/status.h"
 #include "core/schedule/bytes.h"
 #include "core/schedule/collapse.h"
-#include "core/symbolic/bounds_under.h"
 #include "core/symbolic/simplify.h"
 #include "core/uop/facts.h"
 #include "core/uop/text.h"
@@ -224,29 +223,17 @@ absl::StatusOr<Ref> Values::Read(Ref n, Place place) {
   return Load(n, elems, position, place.valid(), n->dtype);
 }
 
-absl::StatusOr<Ref> Values::Load(Ref state, int64_t elems, Ref position, Ref valid, DType dtype) {
+Ref Values::Load(Ref state, int64_t elems, Ref position, Ref valid, DType dtype) {
   if (IsIntConst(valid, 0)) return ZeroOf(g_, dtype);
   Ref param = memory_.ParamOf(state, elems);
   // Outside of its condition the value does not matter: a gate is for what may not be touched.
   const Bounds bounds = BoundsOf(g_, position);
   if (bounds.lo >= 0 && bounds.hi < elems) valid = g_.Bool(true);
-  KILN_ASSIGN_OR_RETURN(valid, InBounds(g_, position, elems, valid));
   if (IsIntConst(valid, 1)) {
     return g_.Make(Op::kLoad, dtype, {g_.Make(Op::kIndex, dtype, {param, position})});
   }
   Ref place = g_.Make(Op::kIndex, dtype, {param, position, valid});
   return g_.Make(Op::kLoad, dtype, {place, ZeroOf(g_, dtype)});
-}
-
-absl::StatusOr<Ref> InBounds(Graph& g, Ref position, int64_t elems, Ref valid) {
-  KILN_ASSIGN_OR_RETURN(const std::optional<Bounds> bounds,
-                        symbolic::BoundsUnder(g, position, valid->IsConst() ? nullptr : valid));
-  if (!bounds.has_value()) return g.Bool(false);
-  Ref size = g.Index(elems);
-  Ref gate = valid;
-  if (bounds->lo < 0) gate = g.And(gate, g.Not(g.Lt(position, g.Index(0))));
-  if (bounds->hi >= elems) gate = g.And(gate, g.Lt(position, size));
-  return gate == valid ? valid : symbolic::Simplify(g, gate);
 }
 
 }  // namespace kiln::schedule::internal

@@ -65,7 +65,7 @@ class Values {
   absl::StatusOr<Ref> BeginBitcast(Frame& frame);
   absl::StatusOr<Ref> Finish(Frame& frame);
   absl::StatusOr<Ref> Read(Ref n, Place place);
-  absl::StatusOr<Ref> Load(Ref state, int64_t elems, Ref position, Ref valid, DType dtype);
+  Ref Load(Ref state, int64_t elems, Ref position, Ref valid, DType dtype);
 
   Graph& g_;
   Memory& memory_;
@@ -77,10 +77,6 @@ class Values {
 
 // Elements that `shape` has at most. InvalidArgument if int64 doesn't hold that.
 absl::StatusOr<int64_t> ElemsOf(Graph& g, absl::Span<const Ref> shape);
-
-// The condition under which `position` lies among `elems` elements, together with `valid`: only what
-// is not known. Symbolic offsets may be right for some values of their variables only.
-absl::StatusOr<Ref> InBounds(Graph& g, Ref position, int64_t elems, Ref valid);
 
 // 0, 0.0 or false. Pre: not void.
 Ref ZeroOf(Graph& g, DType dtype);
