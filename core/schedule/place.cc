@@ -66,12 +66,36 @@ absl::StatusOr<Ref> PositionOf(Graph& g, absl::Span<const Ref> shape, Place plac
   return given != nullptr ? given : g.Index(0);
 }
 
+namespace {
+
+// In one form, however it is written.
+Ref SizeOf(Graph& g, Ref dim) {
+  const absl::StatusOr<Ref> simple = symbolic::Simplify(g, dim);
+  return simple.ok() ? *simple : dim;
+}
+
+// An index that runs over an axis: nothing does over one of size 1.
+Ref LoopOver(Graph& g, Ref dim, AxisType type, int32_t& next_axis) {
+  Ref end = SizeOf(g, dim);
+  return IsIntConst(end, 1) ? g.Index(0) : g.Range(end, next_axis++, type);
+}
+
+}  // namespace
+
 Place LoopsOver(Graph& g, absl::Span<const Ref> shape, int32_t first_axis) {
   std::vector<Ref> index;
-  for (Ref dim : shape) {
-    index.push_back(IsIntConst(dim, 1) ? g.Index(0) : g.Range(dim, first_axis++));
-  }
+  for (Ref dim : shape) index.push_back(LoopOver(g, dim, AxisType::kLoop, first_axis));
   return Place::Of(g, g.Bool(true), index);
+}
+
+Place ReducedPlace(Graph& g, absl::Span<const Ref> shape, uint32_t axes, Place place,
+                   int32_t& next_axis) {
+  std::vector<Ref> index(place.index().begin(), place.index().end());
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if ((axes >> axis & 1) == 0) continue;
+    index[axis] = LoopOver(g, shape[axis], AxisType::kReduce, next_axis);
+  }
+  return Place::Of(g, place.valid(), index);
 }
 
 std::vector<Ref> LoopsOf(Place place) {
@@ -85,7 +109,7 @@ std::vector<Ref> LoopsOf(Place place) {
 std::optional<int64_t> MaxElems(Graph& g, absl::Span<const Ref> shape) {
   Int128 elems = 1;
   for (Ref dim : shape) {
-    const Int128 size = std::max<Int128>(VMax(g, dim), 0);
+    const Int128 size = std::max<Int128>(VMax(g, SizeOf(g, dim)), 0);
     if (size == 0) return 0;
     if (size > INT64_MAX) return std::nullopt;
     elems *= size;

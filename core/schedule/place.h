@@ -50,6 +50,10 @@ absl::StatusOr<Place> SimplifyPlace(Graph& g, Ref valid, absl::Span<const Ref> i
 
 // A RANGE over each axis, numbered from `first_axis` on and by axis; the constant 0 on an axis of size 1.
 Place LoopsOver(Graph& g, absl::Span<const Ref> shape, int32_t first_axis);
+// An element of what a reduction over `axes` of a tensor of shape `shape` combines to the element `place`: with a RANGE
+// over each of the axes, numbered from `next_axis` on.
+Place ReducedPlace(Graph& g, absl::Span<const Ref> shape, uint32_t axes, Place place,
+                   int32_t& next_axis);
 // The RANGE nodes among the indices of such a place.
 std::vector<Ref> LoopsOf(Place place);
 

@@ -233,12 +233,7 @@ class Chooser {
     }
     if (n->op == Op::kReduce) {
       KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, n->src(0)));
-      std::vector<Ref> index(place.index().begin(), place.index().end());
-      for (size_t axis = 0; axis < shape.size(); ++axis) {
-        if ((n->arg.reduce().axes >> axis & 1) == 0 || IsIntConst(shape[axis], 1)) continue;
-        index[axis] = g_.Range(shape[axis], next_axis++, AxisType::kReduce);
-      }
-      place = Place::Of(g_, place.valid(), index);
+      place = ReducedPlace(g_, shape, n->arg.reduce().axes, place, next_axis);
     }
     if (n->op == Op::kBitcast && dtype::SizeBytes(n->dtype) != dtype::SizeBytes(n->src(0)->dtype)) {
       // Bytes of several elements or parts of one: never the same places.

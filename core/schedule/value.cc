@@ -136,14 +136,18 @@ absl::StatusOr<Ref> Values::BeginReduce(Frame& frame) {
   Ref n = frame.node;
   KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, n->src(0)));
   const ReduceArg arg = n->arg.reduce();
-  std::vector<Ref> index(frame.place.index().begin(), frame.place.index().end());
   for (size_t axis = 0; axis < shape.size(); ++axis) {
-    if ((arg.axes >> axis & 1) == 0 || IsIntConst(shape[axis], 1)) continue;
-    if (IsIntConst(shape[axis], 0)) return IdentityOf(g_, arg.op, n->dtype);
-    index[axis] = g_.Range(shape[axis], next_axis_++, AxisType::kReduce);
-    frame.ranges.push_back(index[axis]);
+    const bool is_reduced = (arg.axes >> axis & 1) != 0;
+    if (is_reduced && IsIntConst(shape[axis], 0)) return IdentityOf(g_, arg.op, n->dtype);
   }
-  frame.operands = {{n->src(0), Place::Of(g_, frame.place.valid(), index)}};
+  const Place place = ReducedPlace(g_, shape, arg.axes, frame.place, next_axis_);
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    const bool is_reduced = (arg.axes >> axis & 1) != 0;
+    if (is_reduced && place.index()[axis]->op == Op::kRange) {
+      frame.ranges.push_back(place.index()[axis]);
+    }
+  }
+  frame.operands = {{n->src(0), place}};
   return nullptr;
 }
 

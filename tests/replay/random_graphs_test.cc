@@ -102,7 +102,7 @@ class RandomGraph {
 
   void Step() {
     const Tensor x = Any();
-    switch (r_.Uniform(0, 9)) {
+    switch (r_.Uniform(0, 10)) {
       case 0:
       case 1:
         return Elementwise(x);
@@ -120,6 +120,8 @@ class RandomGraph {
         return Rearrange(x);
       case 8:
         return Keep(b_.Contiguous(x.value), x.shape);
+      case 9:
+        return Symbolic(x);
       default:
         return Select(x);
     }
@@ -202,6 +204,30 @@ class RandomGraph {
       size = end - begin;
     }
     Keep(b_.Shrink(x.value, pairs), shape);
+  }
+  // As much of an axis as a variable says; then reduced, or padded to what it was.
+  void Symbolic(const Tensor& x) {
+    if (x.shape.empty()) return Elementwise(x);
+    const int64_t axis = r_.Uniform(0, static_cast<int64_t>(x.shape.size()) - 1);
+    const int64_t size = x.shape[static_cast<size_t>(axis)];
+    if (size < 2) return Elementwise(x);
+    const std::string name = absl::StrCat("v", size);
+    run_.var_vals.emplace(name, r_.Uniform(1, size));
+    const auto v = b_.Variable(name, 1, size);
+    const auto rest = b_.Alu(Op::kSub, {b_.Index(size), v});
+    std::vector<Dim> cut, pad;
+    for (int64_t i = 0; i < static_cast<int64_t>(x.shape.size()); ++i) {
+      const bool first = i == axis && r_.Chance(1, 2);  // The first elements, or the last.
+      cut.emplace_back(i == axis && !first ? Dim(rest) : Dim(0));
+      cut.emplace_back(i == axis && first ? Dim(v) : Dim(x.shape[static_cast<size_t>(i)]));
+      pad.emplace_back(0);
+      pad.emplace_back(i == axis ? Dim(rest) : Dim(0));
+    }
+    const auto part = b_.Shrink(x.value, cut);
+    if (r_.Chance(1, 2)) return Keep(b_.Pad(part, pad), x.shape);
+    Shape shape = x.shape;
+    shape[static_cast<size_t>(axis)] = 1;
+    Keep(b_.Reduce(r_.Chance(1, 2) ? Op::kAdd : Op::kMax, part, {axis}), shape);
   }
   // Splits an axis, or merges two.
   void Reshape(const Tensor& x) {
