@@ -117,6 +117,12 @@ Tensors Arguments::List(std::string_view input) const {
   return {};
 }
 
+Tensor Arguments::Shaped(std::string_view input, const Shape& shape) const {
+  const Tensor x = (*this)[input];
+  if (!x || !ok() || x.shape() == shape) return x;
+  return Fail(input, "its shape is ", ToText(x.shape()), ", it must be ", ToText(shape));
+}
+
 // ** attributes **
 
 void Arguments::TakeAttributes(absl::Span<const Attribute> attributes) {

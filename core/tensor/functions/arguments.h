@@ -32,6 +32,9 @@ class Arguments {
   // Those of a variadic input.
   Tensors List(std::string_view input) const;
 
+  // The same; an error if it is there and has another shape.
+  Tensor Shaped(std::string_view input, const Shape& shape) const;
+
   // ** attributes **
   bool Has(std::string_view name) const;
   int64_t Int(std::string_view name) const;

@@ -231,8 +231,8 @@ absl::StatusOr<TensorGraph> Build(const std::string& function, const Inputs& inp
 
 }  // namespace
 
-absl::StatusOr<Arrays> Run(const std::string& function, const Inputs& inputs,
-                           const Attributes& attributes) {
+absl::StatusOr<Arrays> Called(const std::string& function, const Inputs& inputs,
+                              const Attributes& attributes) {
   support::TensorRun run;
   KILN_ASSIGN_OR_RETURN(const TensorGraph graph, Build(function, inputs, attributes, run));
   KILN_ASSIGN_OR_RETURN(const support::TensorResults results, EvaluateTensors(graph, run));
@@ -254,7 +254,7 @@ void Check(const std::string& function, const Inputs& inputs, const Attributes& 
   std::string trace = function;
   for (const auto& in : inputs) trace += " " + (in.has_value() ? Text(*in) : "-");
   SCOPED_TRACE(trace);
-  const auto got = Run(function, inputs, attributes);
+  const auto got = Called(function, inputs, attributes);
   KILN_ASSERT_OK(got);
   ASSERT_EQ(got->size(), want.size());
   for (size_t k = 0; k < want.size(); ++k) {
@@ -279,7 +279,7 @@ void Check(const std::string& function, const Inputs& inputs, const Attributes& 
 
 std::string Refusal(const std::string& function, const Inputs& inputs,
                     const Attributes& attributes) {
-  const auto got = Run(function, inputs, attributes);
+  const auto got = Called(function, inputs, attributes);
   if (got.ok()) return "not refused";
   EXPECT_EQ(got.status().code(), absl::StatusCode::kInvalidArgument) << got.status();
   return std::string(got.status().message());

@@ -64,8 +64,8 @@ Array Transposed(const Array& x, const Index& axes);
 Array Reshaped(const Array& x, const Index& shape);
 
 // ** runs **
-absl::StatusOr<Arrays> Run(const std::string& function, const Inputs& inputs,
-                           const Attributes& attributes);
+absl::StatusOr<Arrays> Called(const std::string& function, const Inputs& inputs,
+                              const Attributes& attributes);
 // Fails the test unless the function gives this. Floats may be off by `ulps` units of rounding of
 // the largest of the value and `scale`. The graph is also scheduled.
 struct Tolerance {
