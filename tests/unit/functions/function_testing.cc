@@ -8,11 +8,10 @@
 #include "gtest/gtest.h"
 
 #include "core/dtype/cast.h"
-#include "core/schedule/schedule.h"
 #include "tests/support/random.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/tensor_alu.h"
-#include "tests/support/tensor_evaluator.h"
+#include "tests/unit/functions/execute.h"
 
 namespace kiln::tensor::functions {
 namespace {
@@ -235,8 +234,7 @@ absl::StatusOr<Arrays> Called(const std::string& function, const Inputs& inputs,
                               const Attributes& attributes) {
   support::TensorRun run;
   KILN_ASSIGN_OR_RETURN(const TensorGraph graph, Build(function, inputs, attributes, run));
-  KILN_ASSIGN_OR_RETURN(const support::TensorResults results, EvaluateTensors(graph, run));
-  KILN_RETURN_IF_ERROR(schedule::MakeSchedule(*graph.graph, graph.sink).status());
+  KILN_ASSIGN_OR_RETURN(const support::TensorResults results, Execute(graph, run));
   Arrays arrays;
   for (const support::TensorArray& out : results.outputs) {
     Array a = Zeros(out.dtype, out.shape);

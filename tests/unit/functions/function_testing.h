@@ -1,5 +1,5 @@
-// Functions of the library against plain loops: arrays of numbers, a run of one function by the
-// evaluator of tests/support, and comparison.
+// Functions of the library against plain loops: arrays of numbers, a run of one function (see
+// execute.h), and comparison.
 //
 //   const Array x = Numbers(DType::kFloat32, {3, 5});
 //   Check("neg", {x}, {}, Map(x, [](double v) { return -v; }));
