@@ -15,6 +15,9 @@ namespace {
 
 // Outputs from this size on do not stay in the caches.
 constexpr int64_t kStreamedBytes = int64_t{32} << 20;
+// So many vectors are stored lane by lane, which is quickest; more, as after a reduction of a tile of
+// many, by scatters: LLVM takes its time over thousands of instructions.
+constexpr int kMaxSpreadStores = 2;
 // What runtime::MemoryLimits promises to kernels.
 constexpr int64_t kBufferAlignment = 64;
 
@@ -283,7 +286,7 @@ absl::Status Emitter::StoreOne(Ref n, const Place& p, int combination) {
     }
     return absl::OkStatus();
   }
-  if (p.along == Along::kStrided && gate == nullptr) {
+  if (p.along == Along::kStrided && gate == nullptr && lanes_.Count(at.axes) <= kMaxSpreadStores) {
     const int64_t bytes = dtype::SizeBytes(d);
     Value* address = Address(p, at, combination);
     for (int i = 0; i < lanes_.width(); ++i) {
@@ -295,6 +298,9 @@ absl::Status Emitter::StoreOne(Ref n, const Place& p, int combination) {
     return absl::OkStatus();
   }
   if (gate != nullptr && !has_vector_gate) gate = Splat(gate);
+  if (gate == nullptr)
+    gate = llvm::ConstantInt::getTrue(llvm::VectorType::get(
+        b_.getInt1Ty(), static_cast<unsigned>(lanes_.width()), /*Scalable=*/false));
   b_.CreateMaskedScatter(value, Addresses(p, at, combination), AlignOf(p), gate);
   return absl::OkStatus();
 }

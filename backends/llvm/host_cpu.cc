@@ -15,7 +15,7 @@ namespace kiln::backend_llvm {
 namespace {
 
 // Raised whenever the code made for one program changes.
-constexpr int kEmitterVersion = 3;
+constexpr int kEmitterVersion = 4;
 
 HostCpu Detect() {
   HostCpu cpu;
