@@ -124,13 +124,15 @@ Composer* ComposerOf(std::initializer_list<const Tensor*> xs) {
 
 Tensor Cast(const Tensor& x, DType to) {
   Composer* c = ComposerOf({&x});
-  if (c == nullptr || x.dtype() == to) return x;
+  if (c == nullptr) return {};
+  if (x.dtype() == to) return x;
   return c->Take(c->builder().Cast(x.value(), to));
 }
 
 Tensor Bitcast(const Tensor& x, DType to) {
   Composer* c = ComposerOf({&x});
-  if (c == nullptr || x.dtype() == to) return x;
+  if (c == nullptr) return {};
+  if (x.dtype() == to) return x;
   return c->Take(c->builder().Bitcast(x.value(), to));
 }
 
@@ -277,7 +279,8 @@ Axes AllAxes(const Tensor& x) {
 
 Tensor Reduce(Op op, const Tensor& x, const Axes& axes, Keep keep) {
   Composer* c = ComposerOf({&x});
-  if (c == nullptr || axes.empty()) return x;
+  if (c == nullptr) return {};
+  if (axes.empty()) return x;
   const bool is_exact = op == Op::kMax;
   const Tensor wide = is_exact ? x : Widened(x);
   if (!c->ok()) return {};

@@ -29,7 +29,7 @@ Tensor Selected(const Tensor& x, const Tensor& index, int64_t axis) {
   const Tensor chosen = Where(Equal(i, position), x, 0);
   // Not Sum: one term differs from 0, so that no precision is needed beyond that of x.
   return x.composer()->Take(x.composer()->ok()
-                                ? x.composer()->builder().Reduce(Op::kAdd, chosen.value(), {{axis}})
+                                ? x.composer()->builder().Reduce(Op::kAdd, chosen.value(), {axis})
                                 : x.composer()->status());
 }
 

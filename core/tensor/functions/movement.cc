@@ -135,6 +135,7 @@ Tensors Split(Arguments& a) {
   const int64_t axis = a.Axis("axis", x.rank());
   Shape sizes = a.Sizes("sizes");
   const Size n = x.dim(axis);
+  if (sizes.empty()) return {a.Fail("sizes", "there are none")};
   if (sizes.size() == 1 && sizes[0].is_known() &&
       n.is_known()) {  // Of equal ones, as many as needed.
     const int64_t each = sizes[0].value();

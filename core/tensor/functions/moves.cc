@@ -26,19 +26,21 @@ std::vector<Dim> Whole(Composer& c, const Shape& shape) {
 
 Tensor Reshape(const Tensor& x, const Shape& shape) {
   Composer* c = ComposerOf(x);
-  if (c == nullptr || x.shape() == shape) return x;
+  if (c == nullptr) return {};
+  if (x.shape() == shape) return x;
   return c->Take(c->builder().Reshape(x.value(), c->ToDims(shape)));
 }
 
 Tensor Permute(const Tensor& x, const Axes& axes) {
   Composer* c = ComposerOf(x);
-  if (c == nullptr || std::is_sorted(axes.begin(), axes.end())) return x;
+  if (c == nullptr) return {};
+  if (std::is_sorted(axes.begin(), axes.end())) return x;
   return c->Take(c->builder().Permute(x.value(), axes));
 }
 
 Tensor MoveAxis(const Tensor& x, int64_t from, int64_t to) {
   const int64_t rank = x.rank();
-  if (rank == 0) return x;
+  if (ComposerOf(x) == nullptr || rank == 0) return {};
   Axes axes = AllAxes(x);
   axes.erase(axes.begin() + FromStart(from, rank));
   axes.insert(axes.begin() + FromStart(to, rank), FromStart(from, rank));
@@ -47,7 +49,7 @@ Tensor MoveAxis(const Tensor& x, int64_t from, int64_t to) {
 
 Tensor SwapAxes(const Tensor& x, int64_t a, int64_t b) {
   const int64_t rank = x.rank();
-  if (rank == 0) return x;
+  if (ComposerOf(x) == nullptr || rank == 0) return {};
   Axes axes = AllAxes(x);
   std::swap(axes[static_cast<size_t>(FromStart(a, rank))],
             axes[static_cast<size_t>(FromStart(b, rank))]);
@@ -75,13 +77,15 @@ Tensor Squeeze(const Tensor& x, const Axes& axes) {
 
 Tensor Flip(const Tensor& x, const Axes& axes) {
   Composer* c = ComposerOf(x);
-  if (c == nullptr || axes.empty()) return x;
+  if (c == nullptr) return {};
+  if (axes.empty()) return x;
   return c->Take(c->builder().Flip(x.value(), axes));
 }
 
 Tensor Slice(const Tensor& x, int64_t axis, const Size& begin, const Size& end) {
   Composer* c = ComposerOf(x);
-  if (c == nullptr || (begin.Is(0) && end == x.dim(axis))) return x;
+  if (c == nullptr) return {};
+  if (begin.Is(0) && end == x.dim(axis)) return x;
   std::vector<Dim> pairs = Whole(*c, x.shape());
   const auto at = static_cast<size_t>(2 * FromStart(axis, x.rank()));
   pairs[at] = c->ToDim(begin);
@@ -95,7 +99,8 @@ Tensor Select(const Tensor& x, int64_t axis, const Size& i) {
 
 Tensor Pad(const Tensor& x, int64_t axis, const Size& before, const Size& after, double value) {
   Composer* c = ComposerOf(x);
-  if (c == nullptr || (before.Is(0) && after.Is(0))) return x;
+  if (c == nullptr) return {};
+  if (before.Is(0) && after.Is(0)) return x;
   std::vector<Dim> pairs(static_cast<size_t>(2 * x.rank()), Dim(0));
   const auto at = static_cast<size_t>(2 * FromStart(axis, x.rank()));
   pairs[at] = c->ToDim(before);

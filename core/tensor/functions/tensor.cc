@@ -47,20 +47,20 @@ Size operator/(const Size& a, const Size& b) { return Combine(Op::kIDiv, a, b); 
 // ** tensors **
 
 DType Tensor::dtype() const {
-  if (composer_ == nullptr || !composer_->ok()) return DType::kFloat32;
+  if (composer_ == nullptr) return DType::kFloat32;
   return composer_->NodeOf(value_)->dtype;
 }
 
 Shape Tensor::shape() const {
   Shape shape;
-  if (composer_ == nullptr || !composer_->ok()) return shape;
+  if (composer_ == nullptr) return shape;
   const absl::Span<const Ref> dims = *composer_->builder().ShapeOf(value_);
   for (Ref d : dims) shape.emplace_back(composer_, d);
   return shape;
 }
 
 int64_t Tensor::rank() const {
-  if (composer_ == nullptr || !composer_->ok()) return 0;
+  if (composer_ == nullptr) return 0;
   return static_cast<int64_t>(composer_->builder().ShapeOf(value_)->size());
 }
 

@@ -4,7 +4,7 @@
 //   Tensor Silu(const Tensor& x) { return x * Sigmoid(x); }
 //
 // No step fails by itself: the first error is kept by the Composer, and what comes after it does
-// nothing. Everything is safe to ask of a tensor that failed or is absent; its rank is 0.
+// nothing and is absent. Everything is safe to ask of an absent tensor; its rank is 0.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,8 @@
 namespace kiln::tensor::functions {
 
 Tensor Every(const Tensor& x, int64_t axis, int64_t step) {
-  if (!x || !x.composer()->ok() || step == 1) return x;
+  if (!x || !x.composer()->ok()) return {};
+  if (step == 1) return x;
   if (axis < 0) axis += x.rank();
   const Size n = x.dim(axis), count = (n + (step - 1)) / step;
   Shape shape = x.shape();
