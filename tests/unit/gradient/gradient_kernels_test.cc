@@ -32,7 +32,7 @@ struct Net {
   absl::StatusOr<Value> SumOfAll(const Source& x) { return b.Reduce(Op::kAdd, x, {0, 1}); }
 };
 
-int Kernels(GraphBuilder b, const std::vector<Source>& outputs) {
+int Kernels(GraphBuilder&& b, const std::vector<Source>& outputs) {
   auto graph = std::move(b).Finish(outputs);
   EXPECT_TRUE(graph.ok()) << graph.status();
   if (!graph.ok()) return -1;

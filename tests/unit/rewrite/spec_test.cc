@@ -76,6 +76,9 @@ TEST(Verify, ChecksDTypeOfEffectsAndValues) {
 }
 
 TEST(Verify, ChecksArgs) {
+#ifndef NDEBUG
+  GTEST_SKIP() << "here Graph::Make makes no such nodes";
+#endif
   Graph g;
   const Ref bad_bool = g.Const(DType::kBool, Scalar::Int(2));
   EXPECT_THAT(Verify(g, bad_bool, kKernelSpec).ToString(), HasSubstr("its arg is none of const"));
