@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 
-#include "core/codegen/expr.h"
 #include "core/dtype/status.h"
 #include "core/symbolic/bounds_under.h"
+#include "core/uop/constants.h"
 #include "core/uop/node_map.h"
 #include "core/uop/substitute.h"
 #include "core/uop/text.h"
@@ -119,7 +119,7 @@ absl::StatusOr<Ref> GateAccess(Graph& g, Ref access) {
   Ref gated = g.Make(Op::kIndex, place->dtype, {place->src(0), index, gate});
   std::vector<Ref> src(access->src().begin(), access->src().end());
   src[0] = gated;
-  if (access->Is(Op::kLoad) && src.size() == 1) src.push_back(Expr(g, access).Const(0).ref());
+  if (access->Is(Op::kLoad) && src.size() == 1) src.push_back(ZeroOf(g, access->dtype));
   return g.WithSources(access, src);
 }
 

@@ -1,9 +1,5 @@
 #include "core/codegen/kernel_ranges.h"
 
-#include <algorithm>
-#include <limits>
-
-#include "core/dtype/cast.h"
 #include "core/uop/node_map.h"
 #include "core/uop/walk.h"
 
@@ -14,21 +10,6 @@ absl::Span<const Ref> EndedRanges(Ref n) {
   if (!n->Is(Op::kStore)) return {};
   const bool gated = n->num_src > 2 && n->src(2)->dtype == DType::kBool;
   return n->src().subspan(gated ? 3 : 2);
-}
-
-std::vector<Ref> RangesBelow(Ref root) {
-  std::vector<Ref> found;
-  uop::Visit(root, [&](Ref n) {
-    if (n->Is(Op::kRange)) found.push_back(n);
-    return true;
-  });
-  std::sort(found.begin(), found.end(), [](Ref a, Ref b) { return AxisId(a) < AxisId(b); });
-  return found;
-}
-
-bool DependsOn(Graph& g, Ref n, Ref range) {
-  const absl::Span<const Ref> ranges = uop::RangesOf(g, n);
-  return std::find(ranges.begin(), ranges.end(), range) != ranges.end();
 }
 
 Ref WithEndedRanges(Graph& g, Ref n, absl::Span<const Ref> ranges) {
@@ -65,15 +46,6 @@ Ref ReplaceRanges(Graph& g, Ref root, absl::Span<const RangeReplacement> replace
   }
   Ref replaced = now.Get(root);
   return replaced != nullptr ? replaced : root;
-}
-
-Ref ReduceIdentity(Graph& g, Op op, DType d) {
-  if (dtype::IsFloat(d)) {
-    const double lowest = dtype::RoundToFloat(-std::numeric_limits<double>::infinity(), d);
-    return g.Const(d, Scalar::Float(op == Op::kAdd ? 0 : op == Op::kMul ? 1 : lowest));
-  }
-  if (op != Op::kMax) return g.Int(d, op == Op::kMul ? 1 : 0);
-  return g.Int(d, static_cast<int64_t>(dtype::MinValue(d)));
 }
 
 }  // namespace kiln::codegen::internal

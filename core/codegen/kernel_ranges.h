@@ -10,6 +10,7 @@
 #include "core/codegen/program.h"
 #include "core/uop/facts.h"
 #include "core/uop/graph.h"
+#include "core/uop/ranges.h"
 
 namespace kiln::codegen::internal {
 
@@ -17,8 +18,8 @@ namespace kiln::codegen::internal {
 // no range.)
 absl::Span<const Ref> EndedRanges(Ref n);
 
-// The RANGE nodes below `root`, by axis id: outer loops first.
-std::vector<Ref> RangesBelow(Ref root);
+using uop::DependsOn;
+using uop::RangesBelow;
 
 inline int32_t AxisId(Ref range) { return range->arg.range().axis_id; }
 inline AxisType TypeOf(Ref range) { return range->arg.range().type; }
@@ -26,9 +27,6 @@ inline AxisType TypeOf(Ref range) { return range->arg.range().type; }
 inline int64_t ConstEnd(Ref range) {
   return range->src(0)->IsConst() ? range->src(0)->IntValue() : -1;
 }
-
-// Whether the value of `n` depends on the range.
-bool DependsOn(Graph& g, Ref n, Ref range);
 
 struct RangeReplacement {
   Ref range;
@@ -40,8 +38,5 @@ Ref ReplaceRanges(Graph& g, Ref root, absl::Span<const RangeReplacement> replace
 
 // `n` with these ranges as those that end there. Pre: STORE or REDUCE.
 Ref WithEndedRanges(Graph& g, Ref n, absl::Span<const Ref> ranges);
-
-// The value that does not change what it is reduced with: 0, 1, the lowest.
-Ref ReduceIdentity(Graph& g, Op op, DType d);
 
 }  // namespace kiln::codegen::internal

@@ -67,8 +67,12 @@ absl::StatusOr<Program> LowerKernel(Graph& g, Ref kernel, const Target& target,
 
   KILN_ASSIGN_OR_RETURN(Ref root, SimplifyRanges(g, kernel, options.math));
   stage("simplify ranges", root);
-  KILN_ASSIGN_OR_RETURN(root, GateAccesses(g, root));
-  KILN_RETURN_IF_ERROR(CheckAccesses(g, root));
+  KILN_ASSIGN_OR_RETURN(Ref gated, GateAccesses(g, root));
+  // If nothing is gated, all has been proven.
+  if (gated != root) {
+    KILN_RETURN_IF_ERROR(CheckAccesses(g, gated));
+  }
+  root = gated;
 
   // An opt moves and gates accesses that were proven, and makes no new ones.
   if (options.opts.has_value()) {

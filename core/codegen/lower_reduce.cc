@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 
 #include "core/codegen/kernel_ranges.h"
+#include "core/uop/constants.h"
 #include "core/uop/walk.h"
 
 namespace kiln::codegen::internal {

@@ -7,6 +7,7 @@
 #include "core/codegen/kernel_ranges.h"
 #include "core/dtype/status.h"
 #include "core/symbolic/affine.h"
+#include "core/uop/constants.h"
 #include "core/uop/walk.h"
 
 namespace kiln::codegen::internal {

@@ -146,23 +146,27 @@ class PlanBuilder {
   // ** items **
 
   absl::Status AddItems() {
+    // Equal layers launch the same kernel: it is compiled once, and no thread waits for another that
+    // is at it.
     std::vector<KernelSource> sources;
-    std::vector<int32_t> source_of;  // By item; -1: a copy.
-    absl::flat_hash_map<Ref, int32_t> known;
+    std::vector<Device*> devices;                                    // By source.
+    absl::flat_hash_map<std::pair<Ref, int32_t>, size_t> source_of;  // By kernel and device.
     for (const schedule::Item& item : schedule_.items) {
       const auto* launch = std::get_if<schedule::Launch>(&item);
-      source_of.push_back(-1);
       if (launch == nullptr) continue;
-      // Launches of one kernel on one device are compiled once: the cache sees to the rest.
-      source_of.back() = static_cast<int32_t>(sources.size());
+      const int32_t device = device_[launch->device];
+      const bool is_new = source_of.try_emplace({launch->kernel, device}, sources.size()).second;
+      if (!is_new) continue;
       sources.push_back({Compact(launch->kernel), launch->name, context_.math});
+      devices.push_back(plan_->devices[device]);
     }
-    KILN_ASSIGN_OR_RETURN(std::vector<Compiled> compiled, Compile(sources, source_of));
-    for (size_t i = 0; i < schedule_.items.size(); ++i) {
-      if (const auto* launch = std::get_if<schedule::Launch>(&schedule_.items[i])) {
-        KILN_RETURN_IF_ERROR(AddLaunch(*launch, std::move(compiled[source_of[i]])));
+    KILN_ASSIGN_OR_RETURN(const std::vector<Compiled> compiled, Compile(sources, devices));
+    for (const schedule::Item& item : schedule_.items) {
+      if (const auto* launch = std::get_if<schedule::Launch>(&item)) {
+        const size_t source = source_of.at({launch->kernel, device_[launch->device]});
+        KILN_RETURN_IF_ERROR(AddLaunch(*launch, compiled[source]));
       } else {
-        KILN_RETURN_IF_ERROR(AddCopy(std::get<schedule::Copy>(schedule_.items[i])));
+        KILN_RETURN_IF_ERROR(AddCopy(std::get<schedule::Copy>(item)));
       }
     }
     return absl::OkStatus();
@@ -171,18 +175,13 @@ class PlanBuilder {
   struct Compiled {
     std::shared_ptr<const Executable> executable, reference;
   };
+  // Each source for the device beside it.
   absl::StatusOr<std::vector<Compiled>> Compile(absl::Span<const KernelSource> sources,
-                                                absl::Span<const int32_t> source_of) {
-    std::vector<Device*> device(sources.size());
-    for (size_t i = 0; i < source_of.size(); ++i) {
-      if (source_of[i] < 0) continue;
-      const auto& launch = std::get<schedule::Launch>(schedule_.items[i]);
-      device[source_of[i]] = plan_->devices[device_[launch.device]];
-    }
+                                                absl::Span<Device* const> devices) {
     std::vector<Compiled> compiled(sources.size());
     std::vector<absl::Status> status(sources.size());
     context_.threads.ForEach(static_cast<int>(sources.size()), [&](int i) {
-      status[i] = CompileOne(sources[i], *device[i], compiled[i]);
+      status[i] = CompileOne(sources[i], *devices[i], compiled[i]);
     });
     for (const absl::Status& s : status) KILN_RETURN_IF_ERROR(s);
     return compiled;

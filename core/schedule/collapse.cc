@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "core/dtype/status.h"
-#include "core/schedule/value.h"
 #include "core/symbolic/affine.h"
 #include "core/symbolic/simplify.h"
+#include "core/uop/constants.h"
 #include "core/uop/facts.h"
+#include "core/uop/ranges.h"
 #include "core/uop/substitute.h"
 #include "core/uop/walk.h"
 
@@ -19,11 +20,6 @@ namespace {
 
 // How deep a body is looked into for selections.
 constexpr int kMaxDepth = 32;
-
-bool DependsOn(Graph& g, Ref n, Ref range) {
-  const absl::Span<const Ref> ranges = uop::RangesOf(g, n);
-  return std::find(ranges.begin(), ranges.end(), range) != ranges.end();
-}
 
 bool IsZeroConst(Ref n) {
   if (!n->IsConst()) return false;
@@ -46,7 +42,7 @@ class Collapse {
 
  private:
   Ref SumOfSelection(Ref condition, Ref x, int depth);
-  std::optional<Clause> ClauseOf(Ref condition, bool negated);
+  std::optional<Clause> ClauseOf(Ref condition);
   std::optional<Clause> Solve(Ref difference, Clause::Kind kind);
   Ref AsIndex(Ref x);
   Ref Selected(Ref x, Ref at, Ref condition);
@@ -62,7 +58,7 @@ class Collapse {
                        VMin(g_, count) > 0;
     return exact ? sum : g_.Where(g_.Lt(g_.Index(0), count), sum, ZeroOf(g_, x->dtype));
   }
-  bool Varies(Ref n) { return DependsOn(g_, n, range_); }
+  bool Varies(Ref n) { return uop::DependsOn(g_, n, range_); }
 
   Graph& g_;
   Ref range_, end_;
@@ -86,12 +82,11 @@ Ref Collapse::Sum(Ref x, int depth) {
           if (Ref sum = Sum(other, depth - 1); sum != nullptr) return g_.Mul(sum, one);
         }
         // Of what a condition selects, the product is selected.
-        Ref chosen = one;
         if (one->op == Op::kCast && one->src(0)->dtype == DType::kBool) {
           return SumOfSelection(one->src(0), other, depth);
         }
-        if (chosen->op == Op::kWhere && IsZeroConst(chosen->src(2))) {
-          return SumOfSelection(chosen->src(0), g_.Mul(chosen->src(1), other), depth);
+        if (one->op == Op::kWhere && IsZeroConst(one->src(2))) {
+          return SumOfSelection(one->src(0), g_.Mul(one->src(1), other), depth);
         }
       }
       return nullptr;
@@ -99,9 +94,7 @@ Ref Collapse::Sum(Ref x, int depth) {
     case Op::kCast: {
       Ref inner = x->src(0);
       if (inner->dtype == DType::kBool) {
-        Ref one =
-            dtype::IsFloat(x->dtype) ? g_.Const(x->dtype, Scalar::Float(1)) : g_.Int(x->dtype, 1);
-        return SumOfSelection(inner, one, depth);
+        return SumOfSelection(inner, ReduceIdentity(g_, Op::kMul, x->dtype), depth);
       }
       if (inner->op != Op::kWhere) return nullptr;
       return Sum(g_.Where(inner->src(0), g_.Cast(inner->src(1), x->dtype),
@@ -138,7 +131,7 @@ Ref Collapse::SumOfSelection(Ref condition, Ref x, int depth) {
     } else if (c->op == Op::kAnd) {
       open.push_back(c->src(1));
       open.push_back(c->src(0));
-    } else if (const auto clause = ClauseOf(c, /*negated=*/false); clause.has_value()) {
+    } else if (const auto clause = ClauseOf(c); clause.has_value()) {
       clauses.push_back(*clause);
     } else {
       return nullptr;
@@ -163,25 +156,23 @@ Ref Collapse::SumOfSelection(Ref condition, Ref x, int depth) {
       unequal = c.bound;
     }
   }
-  Ref sum = nullptr;
   if (at != nullptr) {
     Ref inside = g_.And(g_.Not(g_.Lt(at, low)), g_.Lt(at, high));
     if (unequal != nullptr) inside = g_.And(inside, g_.Ne(at, unequal));
-    sum = Selected(x, at, fixed == nullptr ? inside : g_.And(fixed, inside));
-    return sum;
+    return Selected(x, at, fixed == nullptr ? inside : g_.And(fixed, inside));
   }
   if (Varies(x)) {
     // A selection of a selection.
     if (x->op != Op::kWhere || !IsZeroConst(x->src(2)) || depth == 0) return nullptr;
     return SumOfSelection(g_.And(condition, x->src(0)), x->src(1), depth - 1);
   }
+  Ref count = Count(low, high);
   if (unequal != nullptr) {
     // All between the bounds but one, which may lie outside.
     Ref inside = g_.And(g_.Not(g_.Lt(unequal, low)), g_.Lt(unequal, high));
-    sum = Times(x, g_.Sub(Count(low, high), g_.Cast(inside, DType::kIndex)));
-  } else {
-    sum = Times(x, Count(low, high));
+    count = g_.Sub(count, g_.Cast(inside, DType::kIndex));
   }
+  Ref sum = Times(x, count);
   return fixed == nullptr ? sum : g_.Where(fixed, sum, ZeroOf(g_, sum->dtype));
 }
 
@@ -202,11 +193,9 @@ Ref Collapse::AsIndex(Ref x) {
   return nullptr;
 }
 
-std::optional<Clause> Collapse::ClauseOf(Ref c, bool negated) {
-  while (c->op == Op::kCmpNe && IsIntConst(c->src(1), 1) && c->src(1)->dtype == DType::kBool) {
-    c = c->src(0);
-    negated = !negated;
-  }
+std::optional<Clause> Collapse::ClauseOf(Ref c) {
+  bool negated = false;
+  for (; IsNegation(c); c = c->src(0)) negated = !negated;
   if (!uop::IsComparison(c->op)) return std::nullopt;
   Ref a = AsIndex(c->src(0)), b = AsIndex(c->src(1));
   if (a == nullptr || b == nullptr) return std::nullopt;
@@ -274,7 +263,7 @@ absl::StatusOr<Ref> CollapsedReduce(Graph& g, Op op, Ref body, absl::Span<const 
       Ref range = left[i], collapsed = nullptr;
       if (op == Op::kAdd) {
         collapsed = Collapse(g, range).Sum(body);
-      } else if (op == Op::kMax && !DependsOn(g, body, range) && VMin(g, range->src(0)) > 0) {
+      } else if (op == Op::kMax && !uop::DependsOn(g, body, range) && VMin(g, range->src(0)) > 0) {
         collapsed = body;
       }
       if (collapsed == nullptr) continue;

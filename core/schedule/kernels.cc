@@ -11,6 +11,7 @@
 #include "core/schedule/value.h"
 #include "core/symbolic/simplify.h"
 #include "core/uop/facts.h"
+#include "core/uop/ranges.h"
 #include "core/uop/walk.h"
 
 namespace kiln::schedule::internal {
@@ -44,13 +45,7 @@ class KernelMemory : public Memory {
 std::string NameOf(Ref sink) {
   std::string sizes;
   bool reduces = false;
-  std::vector<Ref> ranges;
-  for (Ref n : uop::Toposort(sink)) {
-    if (n->op == Op::kRange) ranges.push_back(n);
-  }
-  std::sort(ranges.begin(), ranges.end(),
-            [](Ref a, Ref b) { return a->arg.range().axis_id < b->arg.range().axis_id; });
-  for (Ref r : ranges) {
+  for (Ref r : uop::RangesBelow(sink)) {
     reduces = reduces || r->arg.range().type == AxisType::kReduce;
     absl::StrAppend(&sizes, "_", r->src(0)->IsConst() ? absl::StrCat(r->src(0)->IntValue()) : "v");
   }
@@ -81,16 +76,11 @@ absl::StatusOr<Kernel> MakeKernel(Graph& g, const Storage& storage, const States
     KILN_ASSIGN_OR_RETURN(elems, ElemsOf(g, shape));
   }
   Ref param = memory.ParamOf(root, elems);
-  // A value that is stored itself is read; a root that is stored is computed.
-  absl::StatusOr<Ref> value;
-  if (in_place && storage.is_stored.Get(value_node)) {
-    value = values.At(g.Make(Op::kContiguous, value_node->dtype, {value_node}), place);
-  } else {
-    value = values.At(value_node, place);
-  }
-  KILN_RETURN_IF_ERROR(value);
+  // A root that is stored is computed; the value of an ASSIGN is read if it is stored itself.
+  Ref computed = in_place ? g.Make(Op::kContiguous, value_node->dtype, {value_node}) : root;
+  KILN_ASSIGN_OR_RETURN(Ref value, values.At(computed, place));
   if (values.crowded() != nullptr) return Kernel{.root = root, .crowded = values.crowded()};
-  KILN_ASSIGN_OR_RETURN(Ref simple, symbolic::Simplify(g, *value));
+  KILN_ASSIGN_OR_RETURN(Ref simple, symbolic::Simplify(g, value));
 
   Ref to = IsIntConst(valid, 1) ? g.Make(Op::kIndex, root->dtype, {param, position})
                                 : g.Make(Op::kIndex, root->dtype, {param, position, valid});

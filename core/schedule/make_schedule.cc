@@ -14,6 +14,7 @@
 #include "core/schedule/schedule.h"
 #include "core/schedule/storage.h"
 #include "core/schedule/value.h"
+#include "core/tensor/movement.h"
 #include "core/uop/facts.h"
 #include "core/uop/walk.h"
 
@@ -30,7 +31,7 @@ using internal::Task;
 class Scheduler {
  public:
   Scheduler(Graph& g, Prepared prepared)
-      : g_(g), prepared_(std::move(prepared)), states_(g, prepared_.sink) {}
+      : g_(g), prepared_(std::move(prepared)), states_(prepared_.sink) {}
 
   absl::StatusOr<Schedule> Run() {
     KILN_RETURN_IF_ERROR(MakeKernels());
@@ -79,12 +80,10 @@ class Scheduler {
     return nullptr;
   }
 
-  // What a COPY, or an output, reads its elements from.
-  Ref SourceOf(Ref n) { return internal::SkipReshapes(n); }
-
   void AddCopies() {
     for (Ref n : storage_->stored) {
-      if (n->op == Op::kCopy) tasks_.push_back({.writes = n, .reads = {SourceOf(n->src(0))}});
+      if (n->op == Op::kCopy)
+        tasks_.push_back({.writes = n, .reads = {internal::SkipReshapes(n->src(0))}});
     }
   }
 
@@ -92,7 +91,7 @@ class Scheduler {
   absl::Status AddOutputs() {
     for (int i = 0; i < prepared_.sink->num_src; ++i) {
       Ref n = prepared_.sink->src(i);
-      Ref source = SourceOf(n);
+      Ref source = internal::SkipReshapes(n);
       KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, n));
       const bool is_first = !internal::IsState(source) && !output_number_.contains(source);
       if (is_first) {
@@ -149,9 +148,7 @@ class Scheduler {
     if (internal::IsEmpty(shape)) return absl::OkStatus();
     KILN_ASSIGN_OR_RETURN(const int32_t from, BufferOf(t.reads[0]));
     KILN_ASSIGN_OR_RETURN(const int32_t to, BufferOf(t.writes));
-    Ref elems = g_.Index(1);
-    for (Ref dim : shape) elems = g_.Mul(elems, dim);
-    out_.items.emplace_back(Copy{from, to, elems});
+    out_.items.emplace_back(Copy{from, to, tensor::ElementCount(g_, shape)});
     return absl::OkStatus();
   }
 

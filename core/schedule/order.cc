@@ -105,7 +105,7 @@ class Orderer {
 
 }  // namespace
 
-States::States(Graph&, Ref sink) {
+States::States(Ref sink) {
   absl::flat_hash_map<Ref, Ref> last;  // By input.
   for (Ref n : uop::Toposort(sink)) {
     if (n->op == Op::kInput) {

@@ -15,7 +15,7 @@ namespace kiln::schedule::internal {
 // one of these nodes.
 class States {
  public:
-  States(Graph& g, Ref sink);
+  explicit States(Ref sink);
   Ref InputOf(Ref state) const;
   // The state before ASSIGN `state`; the one after `state`, null if it is the last. A stored node, which never
   // changes, has neither.
@@ -29,8 +29,8 @@ class States {
 // A kernel or a copy.
 struct Task {
   Ref writes;  // The state or stored node that exists after it.
-  std::vector<Ref>
-      reads;  // States and stored nodes. One that it overwrites in place is not among them.
+  // States and stored nodes. One that it overwrites in place is not among them.
+  std::vector<Ref> reads;
 };
 
 struct Order {

@@ -59,7 +59,7 @@ std::vector<Ref> LoopsOf(Place place);
 
 // The number of elements; nullopt if that is not known or beyond int64. At most, where the sizes have bounds.
 std::optional<int64_t> MaxElems(Graph& g, absl::Span<const Ref> shape);
-bool IsEmpty(
-    absl::Span<const Ref> shape);  // Has an axis of size 0, for all values of the variables.
+// Has an axis of size 0, for all values of the variables.
+bool IsEmpty(absl::Span<const Ref> shape);
 
 }  // namespace kiln::schedule::internal

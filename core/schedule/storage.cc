@@ -37,8 +37,7 @@ class Chooser {
     for (Ref n : nodes_) forced_[n] = storage_.is_stored.Get(n);
     KILN_RETURN_IF_ERROR(StoreBeforeExpansion());
     KILN_RETURN_IF_ERROR(StoreWherePlacesDiffer());
-    DropNeedless();
-    return absl::OkStatus();
+    return DropNeedless();
   }
 
   Storage Take() {
@@ -135,16 +134,24 @@ class Chooser {
     return false;
   }
 
+  // Pre: its sources are up to date.
+  absl::Status Update(Ref n) {
+    if (uop::IsEffect(n->op)) return absl::OkStatus();
+    KILN_ASSIGN_OR_RETURN(reduces_[n], ComputesReduction(n));
+    return absl::OkStatus();
+  }
+
   absl::Status StoreBeforeExpansion() {
     for (Ref n : nodes_) {
       if (uop::IsEffect(n->op)) continue;
-      KILN_ASSIGN_OR_RETURN(reduces_[n], ComputesReduction(n));
+      KILN_RETURN_IF_ERROR(Update(n));
       work_[n] = WorkOf(n);
       if (n->num_src == 0 || !Reduces(n->src(0))) continue;
       const bool repeats = n->op == Op::kExpand && ExpandsSomething(n);
       if (repeats || NestsTooMuch(n)) Store(BestForm(n->src(0)));
     }
-    return Update();
+    for (Ref n : nodes_) KILN_RETURN_IF_ERROR(Update(n));
+    return absl::OkStatus();
   }
 
   // The most elements that one element of `n` takes in a single reduction that is not stored.
@@ -172,14 +179,6 @@ class Chooser {
     Ref s = n->src(0);
     while (uop::IsMovement(s->op)) s = s->src(0);
     return s->op != Op::kReduce || s->arg.reduce().op != n->arg.reduce().op;
-  }
-
-  absl::Status Update() {
-    for (Ref n : nodes_) {
-      if (uop::IsEffect(n->op)) continue;
-      KILN_ASSIGN_OR_RETURN(reduces_[n], ComputesReduction(n));
-    }
-    return absl::OkStatus();
   }
 
   // ** places **: of what computes a reduction, in all kernels. Users first.
@@ -249,14 +248,13 @@ class Chooser {
 
   // What need not have been stored, since the reduction below was stored later for other reasons: it
   // is computed again instead.
-  void DropNeedless() {
+  absl::Status DropNeedless() {
     for (Ref n : nodes_) {
-      if (uop::IsEffect(n->op)) continue;
-      const absl::StatusOr<bool> reduces = ComputesReduction(n);
-      reduces_[n] = !reduces.ok() || *reduces;
-      if (storage_.is_stored.Get(n) && !forced_.Get(n) && !reduces_.Get(n))
-        storage_.is_stored[n] = false;
+      KILN_RETURN_IF_ERROR(Update(n));
+      const bool needed = forced_.Get(n) || reduces_.Get(n);
+      if (storage_.is_stored.Get(n) && !needed) storage_.is_stored[n] = false;
     }
+    return absl::OkStatus();
   }
 
   enum Loops : uint8_t { kUnknown, kLoops, kNoLoops };

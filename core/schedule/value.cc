@@ -1,17 +1,16 @@
 #include "core/schedule/value.h"
 
-#include <limits>
 #include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-#include "core/dtype/cast.h"
 #include "core/dtype/check.h"
 #include "core/dtype/status.h"
 #include "core/schedule/bytes.h"
 #include "core/schedule/collapse.h"
 #include "core/symbolic/simplify.h"
+#include "core/uop/constants.h"
 #include "core/uop/facts.h"
 #include "core/uop/text.h"
 
@@ -27,23 +26,6 @@ absl::StatusOr<int64_t> ElemsOf(Graph& g, absl::Span<const Ref> shape) {
   if (const std::optional<int64_t> elems = MaxElems(g, shape); elems.has_value()) return *elems;
   return absl::InvalidArgumentError(
       absl::StrCat("a tensor of shape (", uop::ToText(shape), ") has more elements than 2^63 - 1"));
-}
-
-Ref ZeroOf(Graph& g, DType dtype) {
-  return dtype::IsFloat(dtype) ? g.Const(dtype, Scalar::Float(0)) : g.Int(dtype, 0);
-}
-
-Ref IdentityOf(Graph& g, Op op, DType dtype) {
-  if (op == Op::kAdd) return ZeroOf(g, dtype);
-  if (dtype::IsFloat(dtype)) {
-    return g.Const(
-        dtype,
-        Scalar::Float(op == Op::kMul
-                          ? 1
-                          : dtype::RoundToFloat(-std::numeric_limits<double>::infinity(), dtype)));
-  }
-  if (op == Op::kMul) return g.Int(dtype, 1);
-  return g.Int(dtype, dtype == DType::kBool ? 0 : static_cast<int64_t>(dtype::MinValue(dtype)));
 }
 
 absl::StatusOr<Ref> Values::At(Ref n, Place place) {
@@ -138,7 +120,7 @@ absl::StatusOr<Ref> Values::BeginReduce(Frame& frame) {
   const ReduceArg arg = n->arg.reduce();
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     const bool is_reduced = (arg.axes >> axis & 1) != 0;
-    if (is_reduced && IsIntConst(shape[axis], 0)) return IdentityOf(g_, arg.op, n->dtype);
+    if (is_reduced && IsIntConst(shape[axis], 0)) return ReduceIdentity(g_, arg.op, n->dtype);
   }
   const Place place = ReducedPlace(g_, shape, arg.axes, frame.place, next_axis_);
   for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -213,7 +195,7 @@ absl::StatusOr<Values::Location> Values::LocationOf(Ref n, Place place) {
   KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, n));
   KILN_ASSIGN_OR_RETURN(const int64_t elems, ElemsOf(g_, shape));
   KILN_ASSIGN_OR_RETURN(Ref position, PositionOf(g_, shape, place));
-  return Location{n, elems, position, place};
+  return Location{elems, position, place};
 }
 
 absl::StatusOr<Ref> Values::Read(Ref n, Place place) {

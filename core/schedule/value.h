@@ -40,7 +40,6 @@ class Values {
   Ref crowded() const { return crowded_; }
   // Where in memory the element `place` of INPUT or ASSIGN `n`, or of what ASSIGN `n` writes, is.
   struct Location {
-    Ref input;
     int64_t elems;
     Ref position;
     Place place;  // In the input.
@@ -77,10 +76,5 @@ class Values {
 
 // Elements that `shape` has at most. InvalidArgument if int64 doesn't hold that.
 absl::StatusOr<int64_t> ElemsOf(Graph& g, absl::Span<const Ref> shape);
-
-// 0, 0.0 or false. Pre: not void.
-Ref ZeroOf(Graph& g, DType dtype);
-// What a reduction of nothing gives: 0, 1, the lowest value. Pre: `op` is kAdd, kMul or kMax.
-Ref IdentityOf(Graph& g, Op op, DType dtype);
 
 }  // namespace kiln::schedule::internal

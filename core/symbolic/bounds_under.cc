@@ -38,7 +38,7 @@ std::vector<KnownSum> KnownSums(Graph& g, Ref condition) {
     if (c->Is(value ? Op::kAnd : Op::kOr)) {
       open.emplace_back(c->src(0), value);
       open.emplace_back(c->src(1), value);
-    } else if (c->Is(Op::kCmpNe) && c->src(0)->dtype == DType::kBool && IsIntConst(c->src(1), 1)) {
+    } else if (IsNegation(c)) {
       open.emplace_back(c->src(0), !value);
     } else if (c->Is(Op::kCmpLt) && dtype::IsInteger(c->src(0)->dtype)) {
       const auto a = AffineOf(g, c->src(0)), b = AffineOf(g, c->src(1));

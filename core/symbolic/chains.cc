@@ -55,11 +55,6 @@ Int128 AllOnes(DType d) {
   return d == DType::kBool ? 1 : dtype::IsUnsigned(d) ? dtype::MaxValue(d) : -1;
 }
 
-bool IsNegation(Ref n) {
-  return n->op == Op::kCmpNe && n->dtype == DType::kBool && IsIntConst(n->src(1), 1) &&
-         n->src(0)->dtype == DType::kBool;
-}
-
 }  // namespace
 
 Ref MakeProduct(Graph& g, DType d, absl::Span<const Ref> factors) {

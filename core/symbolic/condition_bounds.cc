@@ -9,9 +9,6 @@ namespace kiln::symbolic {
 namespace {
 
 bool IsInfinite(Int128 v) { return v <= Bounds::kNegInf || v >= Bounds::kPosInf; }
-bool IsNot(Ref n) {
-  return n->op == Op::kCmpNe && IsIntConst(n->src(1), 1) && n->src(1)->dtype == DType::kBool;
-}
 
 Int128 FloorDiv(Int128 a, Int128 b) {
   const Int128 q = a / b;
@@ -61,7 +58,7 @@ class Collector {
       possible_ = possible_ && clause->arg.scalar().AsBool();
       return;
     }
-    const bool negated = IsNot(clause);
+    const bool negated = IsNegation(clause);
     if (negated) clause = clause->src(0);
     if (!uop::IsComparison(clause->op) || !dtype::IsInteger(clause->src(0)->dtype)) return;
     const Ref x = clause->src(0), y = clause->src(1);

@@ -14,10 +14,6 @@
 namespace kiln::symbolic {
 namespace {
 
-bool IsNot(Ref n) {
-  return n->op == Op::kCmpNe && IsIntConst(n->src(1), 1) && n->src(1)->dtype == DType::kBool;
-}
-
 // The conditions that all hold where `condition` does, in the order in which they are written: also those of not(p or q).
 std::vector<Ref> ClausesOf(Graph& g, Ref condition) {
   std::vector<Ref> clauses, stack = {condition};
@@ -26,12 +22,12 @@ std::vector<Ref> ClausesOf(Graph& g, Ref condition) {
     Ref n = stack.back();
     stack.pop_back();
     if (!seen.insert(n).second) continue;
-    Ref negated = IsNot(n) ? n->src(0) : nullptr;
+    Ref negated = IsNegation(n) ? n->src(0) : nullptr;
     if (n->op == Op::kAnd) {
       stack.insert(stack.end(), {n->src(1), n->src(0)});
     } else if (negated != nullptr && negated->op == Op::kOr) {
       stack.insert(stack.end(), {g.Not(negated->src(1)), g.Not(negated->src(0))});
-    } else if (negated != nullptr && IsNot(negated)) {
+    } else if (negated != nullptr && IsNegation(negated)) {
       stack.push_back(negated->src(0));
     } else {
       clauses.push_back(n);
@@ -132,7 +128,7 @@ std::optional<Knowledge> KnowledgeOf(Graph& g, Ref condition) {
   absl::flat_hash_map<Ref, bool> values;
   for (Ref clause : clauses) {
     if (clause->IsConst()) continue;
-    const bool is_not = IsNot(clause);
+    const bool is_not = IsNegation(clause);
     Ref positive = is_not ? clause->src(0) : clause;
     const auto [it, is_new] = values.try_emplace(positive, !is_not);
     if (it->second == is_not) return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include "core/symbolic/rule_sets.h"
 #include "core/symbolic/validity.h"
+#include "core/uop/constants.h"
 
 namespace kiln::symbolic {
 namespace {
@@ -20,7 +21,7 @@ Ref LoadGatedOff(Graph& g, const Match& m) {
   Ref load = m.root();
   if (!IsNever(load->src(0))) return nullptr;
   if (load->num_src >= 2 && load->src(1)->dtype == load->dtype) return load->src(1);
-  return g.Const(load->dtype, dtype::IsFloat(load->dtype) ? Scalar::Float(0) : Scalar::Int(0));
+  return ZeroOf(g, load->dtype);
 }
 
 // An index that is only used where the gate holds is simplified under it; a gate that always holds

@@ -114,9 +114,7 @@ Ref Both(Graph& g, Ref p, Ref q) {
 
 Ref Negation(Graph& g, Ref p) {
   if (p->IsConst()) return g.Bool(p->IntValue() == 0);
-  if (p->Is(Op::kCmpNe) && IsIntConst(p->src(1), 1) && p->src(1)->dtype == DType::kBool) {
-    return p->src(0);
-  }
+  if (IsNegation(p)) return p->src(0);
   return g.Not(p);
 }
 

@@ -153,10 +153,15 @@ struct ParamInfo {
 ParamInfo ParamOf(Ref n);
 inline bool IsIntConst(Ref n) { return n->op == Op::kConst && !dtype::IsFloat(n->dtype); }
 inline bool IsIntConst(Ref n, int64_t v) { return IsIntConst(n) && n->IntValue() == v; }
+// Whether `n` is what Graph::Not makes: of n->src(0).
+inline bool IsNegation(Ref n) {
+  return n->op == Op::kCmpNe && n->src(1)->dtype == DType::kBool && IsIntConst(n->src(1), 1);
+}
 
 }  // namespace kiln::uop
 
 namespace kiln {
 using uop::Graph;
 using uop::IsIntConst;
+using uop::IsNegation;
 }  // namespace kiln

@@ -1,9 +1,12 @@
+#include "core/uop/ranges.h"
+
 #include <algorithm>
 #include <iterator>
 #include <vector>
 
 #include "core/uop/bottom_up.h"
 #include "core/uop/facts.h"
+#include "core/uop/walk.h"
 
 namespace kiln::uop {
 namespace {
@@ -95,6 +98,22 @@ std::optional<AddressSpace> AddressSpaceOf(Ref n) {
     default:
       return std::nullopt;
   }
+}
+
+bool DependsOn(Graph& g, Ref n, Ref range) {
+  const absl::Span<const Ref> ranges = RangesOf(g, n);
+  return std::find(ranges.begin(), ranges.end(), range) != ranges.end();
+}
+
+std::vector<Ref> RangesBelow(Ref root) {
+  std::vector<Ref> found;
+  Visit(root, [&](Ref n) {
+    if (n->Is(Op::kRange)) found.push_back(n);
+    return true;
+  });
+  std::sort(found.begin(), found.end(),
+            [](Ref a, Ref b) { return a->arg.range().axis_id < b->arg.range().axis_id; });
+  return found;
 }
 
 }  // namespace kiln::uop

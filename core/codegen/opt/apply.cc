@@ -9,6 +9,7 @@
 #include "core/codegen/kernel_ranges.h"
 #include "core/dtype/status.h"
 #include "core/symbolic/bounds_under.h"
+#include "core/uop/constants.h"
 #include "core/uop/text.h"
 #include "core/uop/walk.h"
 
@@ -209,7 +210,7 @@ class Application {
       } else if (n->Is(Op::kReduce)) {
         const absl::Span<const Ref> ended = EndedRanges(n);
         if (std::count(ended.begin(), ended.end(), range) != 0) {
-          Ref identity = internal::ReduceIdentity(g_, n->arg.reduce().op, n->dtype);
+          Ref identity = ReduceIdentity(g_, n->arg.reduce().op, n->dtype);
           src[0] = g_.Where(inside, src[0], identity);
         }
       }
