@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
+#include "core/dtype/cast.h"
 #include "core/dtype/status.h"
 #include "core/rewrite/specs.h"
 #include "core/symbolic/evaluate.h"
@@ -17,6 +18,7 @@
 #include "core/uop/text.h"
 #include "core/uop/walk.h"
 #include "tests/support/random.h"
+#include "tests/support/tensor_alu.h"
 #include "tests/support/tensor_evaluator.h"
 
 namespace kiln::support {
@@ -100,25 +102,31 @@ class Checker {
         return absl::InvalidArgumentError(absl::StrCat("slot ", slot, " has ", elems, " elements"));
       }
     }
-    while (static_cast<int64_t>(values.size()) < elems) values.push_back(Number());
+    while (static_cast<int64_t>(values.size()) < elems) values.push_back(Number(slot));
     if (input->dtype == DType::kFloat64) {
       run_.inputs[slot] = ToBytes(values);
       return absl::OkStatus();
     }
-    // Of other dtypes: 0, 1, 2, and not more.
-    std::vector<std::byte> bytes(values.size() *
-                                 static_cast<size_t>(dtype::SizeBytes(input->dtype)));
+    // Of other dtypes, unless given: 0, 1, 2, and not more.
+    const bool is_given = check_.values.contains(slot);
+    const auto size = static_cast<size_t>(dtype::SizeBytes(input->dtype));
+    Bytes bytes(values.size() * size);
     for (size_t i = 0; i < values.size(); ++i) {
-      bytes[i * static_cast<size_t>(dtype::SizeBytes(input->dtype))] =
-          static_cast<std::byte>(random_.Uniform(0, input->dtype == DType::kBool ? 1 : 2));
+      const int64_t v = is_given ? static_cast<int64_t>(values[i])
+                                 : random_.Uniform(0, input->dtype == DType::kBool ? 1 : 2);
+      StoreElement(bytes, input->dtype, static_cast<int64_t>(i),
+                   dtype::Cast(Scalar::Int(v), DType::kInt64, input->dtype).value_or(Scalar()));
     }
     run_.inputs[slot] = bytes;
     return absl::OkStatus();
   }
 
-  double Number() {
+  double Number(int64_t slot) {
     const double unit = static_cast<double>(random_.Uniform(0, 1 << 30)) / (1 << 30);
-    return check_.low + unit * (check_.high - check_.low);
+    const auto it = check_.limits.find(slot);
+    const auto [low, high] =
+        it == check_.limits.end() ? std::pair(check_.low, check_.high) : it->second;
+    return low + unit * (high - low);
   }
 
   absl::StatusOr<double> Weighted(Ref y, Ref seed) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,9 +21,10 @@ namespace kiln::support {
 using BuildFn = std::function<absl::StatusOr<tensor::Value>(tensor::GraphBuilder&)>;
 
 struct GradientCheck {
-  int order = 2;                                       // Up to this derivative.
-  double low = -2, high = 2;                           // Of the elements of inputs.
-  std::map<int64_t, std::vector<double>> values = {};  // Elements by slot, instead.
+  int order = 2;                                             // Up to this derivative.
+  double low = -2, high = 2;                                 // Of the elements of inputs.
+  std::map<int64_t, std::pair<double, double>> limits = {};  // By slot, instead of low and high.
+  std::map<int64_t, std::vector<double>> values = {};        // Elements by slot, instead.
   std::map<std::string, int64_t> var_vals = {};
   double tolerance = 1e-7;  // Relative to the largest of 1 and the gradient.
   uint64_t seed = 1;
