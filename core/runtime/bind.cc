@@ -96,6 +96,10 @@ class Binder {
                                                      " bytes, the graph needs ", bytes,
                                                      " from offset ", binding.offset));
     }
+    if (binding.bytes.has_value() && *binding.bytes < bytes) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("it has ", *binding.bytes, " bytes, the graph needs ", bytes));
+    }
     const int64_t alignment = binding.buffer->device().memory().Limits().alignment;
     if (binding.offset % alignment != 0) {
       return absl::InvalidArgumentError(

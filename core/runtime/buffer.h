@@ -97,6 +97,8 @@ class Memory {
  public:
   virtual ~Memory() = default;
   virtual MemoryLimits Limits() const = 0;
+  // Of living buffers.
+  virtual int64_t used_bytes() const = 0;
   // Returns a buffer of at least `bytes` bytes (> 0), aligned to Limits().alignment; contents
   // undefined. The buffer is owned by the caller and must be destroyed before the device.
   // ResourceExhausted if it does not fit now; InvalidArgument if it can never fit. May block up to

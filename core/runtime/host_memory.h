@@ -32,7 +32,7 @@ class HostMemory final : public Memory {
   absl::StatusOr<std::unique_ptr<Buffer>> Allocate(int64_t bytes, BufferUse use) override;
   absl::StatusOr<std::unique_ptr<Buffer>> Import(absl::Span<std::byte> host,
                                                  HostLifetime lifetime) override;
-  int64_t used_bytes() const;
+  int64_t used_bytes() const override;
 
  private:
   class PooledBuffer;

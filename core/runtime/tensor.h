@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct Binding {
   int64_t slot;  // Of the input; position of the output.
   std::shared_ptr<Buffer> buffer;
   int64_t offset = 0;  // Bytes: a multiple of MemoryLimits::alignment.
+  // From `offset`; what is beyond is not the tensor's. None: all that the buffer has.
+  std::optional<int64_t> bytes = std::nullopt;
 };
 
 // Values of variables by name.

@@ -127,6 +127,8 @@ TEST_F(EngineTest, InputsThatDontFitAreNamed) {
   EXPECT_THAT(Run(graph, {{0, Floats({1, 2, 3})}}),
               StatusIs(kInvalid, HasSubstr("has 12 bytes, the graph needs 16")));
   EXPECT_THAT(Run(graph, {{0, Floats({1, 2, 3, 4}), 64}}), StatusIs(kInvalid));
+  EXPECT_THAT(Run(graph, {{.slot = 0, .buffer = Floats({1, 2, 3, 4}), .bytes = 12}}),
+              StatusIs(kInvalid, HasSubstr("has 12 bytes, the graph needs 16")));
   EXPECT_THAT(Run(graph, {{0, Floats(std::vector<float>(40)), 4}}),
               StatusIs(kInvalid, HasSubstr("multiple of 64")));
   EXPECT_THAT(Run(graph, {{0, Floats({1, 2, 3, 4}, "cpu:1")}}),
