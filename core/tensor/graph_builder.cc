@@ -38,6 +38,11 @@ GraphBuilder& GraphBuilder::Label(absl::string_view label) {
   return *this;
 }
 
+GraphBuilder& GraphBuilder::Number(uint32_t number) {
+  impl_->Number(number);
+  return *this;
+}
+
 // ** leaves **
 
 ValueOr GraphBuilder::Input(int64_t slot, DType dtype, absl::Span<const Dim> dims,

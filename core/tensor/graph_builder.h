@@ -113,6 +113,9 @@ class GraphBuilder {
 
   // Names the next node, for messages and profiles. Cut off at the limit.
   GraphBuilder& Label(absl::string_view label);
+  // What messages call the next node, instead of the number of its call: for graphs whose nodes are
+  // not one call each. A CALL's outputs all have it.
+  GraphBuilder& Number(uint32_t number);
 
   // ** leaves **
   // A tensor bound to `slot` at run time. Inputs of one slot agree on everything. `device`: where it

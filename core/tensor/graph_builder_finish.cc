@@ -138,7 +138,7 @@ absl::StatusOr<TensorGraph> BuilderState::Finish(absl::Span<const Source> output
     KILN_ASSIGN_OR_RETURN(Ref n, Get(*source.value()), _ << field);
     if (n->dtype == DType::kIndex) {
       return absl::InvalidArgumentError(
-          absl::StrCat(field, ": node ", source.value()->node,
+          absl::StrCat(field, ": node ", NumberOf(*source.value()),
                        " has dtype index, which does not lie in memory"));
     }
     refs.push_back(n);

@@ -26,7 +26,7 @@ constexpr uint32_t kManyTerms = uint32_t{1} << 30;
 // ** calls **
 
 BuilderCall::BuilderCall(BuilderState& impl, Op op)
-    : impl_(impl), op_(op), number_(static_cast<uint32_t>(impl.entries_.size())) {}
+    : impl_(impl), op_(op), number_(impl.NextNumber()) {}
 
 std::string BuilderCall::Message(std::string_view field, std::string_view what) const {
   std::string label;
@@ -52,8 +52,8 @@ absl::Status BuilderCall::In(std::string_view field, const absl::Status& status)
 absl::StatusOr<Value> BuilderState::Add(Op op,
                                         absl::FunctionRef<absl::StatusOr<Ref>(BuilderCall&)> make) {
   if (num_calls() + num_inner_ >= limits_.nodes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "node ", entries_.size(), ": more than the limit of ", limits_.nodes, " nodes"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("node ", NextNumber(), ": more than the limit of ", limits_.nodes, " nodes"));
   }
   BuilderCall call(*this, op);
   absl::StatusOr<Ref> made = make(call);
@@ -67,20 +67,21 @@ absl::StatusOr<Value> BuilderState::Add(Op op,
     return Inner(*made);
   }
   const Value v{static_cast<uint32_t>(entries_.size())};
+  entries_.push_back({status.ok() ? *made : nullptr, status, NextNumber()});
   label_.clear();
-  entries_.push_back({status.ok() ? *made : nullptr, status});
+  number_.reset();
   if (!status.ok()) return status;
   return v;
 }
 
 Value BuilderState::Inner(Ref n) {
   ++num_inner_;
-  inner_.push_back({n, absl::OkStatus()});
+  inner_.push_back({n, absl::OkStatus(), 0});
   return {static_cast<uint32_t>(inner_.size() - 1) | kInner};
 }
 
 std::string BuilderState::CallName() const {
-  return absl::StrCat("node ", entries_.size(), label_.empty() ? "" : " \"", label_,
+  return absl::StrCat("node ", NextNumber(), label_.empty() ? "" : " \"", label_,
                       label_.empty() ? "" : "\"", " (call ", function_, ")");
 }
 
@@ -88,17 +89,19 @@ absl::StatusOr<std::vector<Value>> BuilderState::AddCall(
     absl::string_view function, absl::FunctionRef<absl::StatusOr<std::vector<Value>>()> make) {
   function_ = std::string(function);
   const auto made = make();
+  const uint32_t number = NextNumber();
   std::vector<Value> values;
   if (made.ok()) {
     for (Value v : *made) {
       values.push_back({static_cast<uint32_t>(entries_.size())});
-      entries_.push_back({*Get(v), absl::OkStatus()});
+      entries_.push_back({*Get(v), absl::OkStatus(), number});
     }
   } else {
-    entries_.push_back({nullptr, made.status()});
+    entries_.push_back({nullptr, made.status(), number});
   }
   function_.clear();
   label_.clear();
+  number_.reset();
   inner_.clear();
   if (!made.ok()) return made.status();
   return values;
@@ -132,7 +135,7 @@ absl::StatusOr<Ref> BuilderCall::Any(std::string_view field, const Source& sourc
 absl::StatusOr<Ref> BuilderCall::Tensor(std::string_view field, const Source& source) const {
   KILN_ASSIGN_OR_RETURN(Ref n, Any(field, source));
   if (n->dtype != DType::kIndex) return n;
-  return Wrong(field, "node ", source.value()->node,
+  return Wrong(field, "node ", impl_.NumberOf(*source.value()),
                " has dtype index, which is for sizes: cast it first");
 }
 
@@ -166,7 +169,7 @@ absl::StatusOr<std::vector<Ref>> BuilderCall::Dims(std::string_view field,
     const std::string entry = absl::StrCat(View(field), "[", refs.size(), "]");
     KILN_ASSIGN_OR_RETURN(Ref n, Any(entry, *dim.node()));
     if (n->dtype != DType::kIndex) {
-      return Wrong(entry, "node ", dim.node()->value()->node, " has dtype ",
+      return Wrong(entry, "node ", impl_.NumberOf(*dim.node()->value()), " has dtype ",
                    View(dtype::Name(n->dtype)), ", a size has dtype index");
     }
     refs.push_back(n);

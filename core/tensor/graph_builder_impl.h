@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -103,6 +104,11 @@ class BuilderState {
   absl::StatusOr<TensorGraph> Finish(absl::Span<const Source> outputs);
 
   int64_t num_calls() const { return static_cast<int64_t>(entries_.size()); }
+  // What messages call the next node, and one that there is.
+  uint32_t NextNumber() const { return number_.value_or(static_cast<uint32_t>(entries_.size())); }
+  uint32_t NumberOf(Value v) const {
+    return v.node < entries_.size() ? entries_[v.node].number : v.node;
+  }
   Graph& graph() { return *graph_; }
   const GraphLimits& limits() const { return limits_; }
   // Whether a node depends on constants and variables only.
@@ -111,6 +117,7 @@ class BuilderState {
   struct Entry {
     Ref ref;  // Null if it failed.
     absl::Status error;
+    uint32_t number = 0;
   };
   // How a node denotes elements of an input; slot_plus_1 of 0: not at all.
   struct Target {
@@ -125,6 +132,7 @@ class BuilderState {
   absl::Status AddConstant(const BuilderCall& call);
   absl::Status SpendAssignWork(int64_t nodes);
   void Label(absl::string_view label);
+  void Number(uint32_t number) { number_ = number; }
   // The adjoint of `x`: d(sum(y * seed)) / dx.
   absl::StatusOr<Ref> Gradient(BuilderCall& call, Ref y, Ref seed, Ref x);
 
@@ -152,6 +160,7 @@ class BuilderState {
   std::vector<Entry> inner_;                // Its nodes.
   int64_t num_inner_ = 0;                   // Of all functions.
   std::string label_;                       // Of the next call.
+  std::optional<uint32_t> number_;          // The same.
   std::map<uint32_t, std::string> labels_;  // By node id.
   uop::NodeMap<bool> noted_, is_dim_;
   uop::NodeMap<uint32_t> terms_;  // 0: not known yet.
