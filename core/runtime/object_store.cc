@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -34,12 +35,15 @@ absl::Status Unusable(const std::string& folder, std::string_view why) {
       absl::StrCat("no kernels are kept in \"", folder, "\": ", std::string(why)));
 }
 
-std::optional<std::string> ReadFile(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+// Whole, or empty if it is larger than anything that is kept. None: there is no such file.
+std::optional<std::string> ReadFile(const std::string& path, int64_t max_bytes) {
+  // Without O_NONBLOCK, a pipe of this name would be waited for.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return std::nullopt;
   const absl::Cleanup close_file = [fd] { close(fd); };
   struct stat info;
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  if (info.st_size > max_bytes) return std::string();
   std::string bytes(static_cast<size_t>(info.st_size), '\0');
   size_t have = 0;
   while (have < bytes.size()) {
@@ -53,16 +57,22 @@ std::optional<std::string> ReadFile(const std::string& path) {
   return bytes;
 }
 
-bool WriteFile(const std::string& path, std::string_view bytes) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return false;
+// Writes a new file, readable for the user alone, named `stem`, some random letters and the suffix
+// of what is not published yet: what a process left that was killed stands in nobody's way. Its
+// path; none if there is no such file now.
+std::optional<std::string> WriteTemporary(const std::string& stem, std::string_view bytes) {
+  std::string path = absl::StrCat(stem, ".XXXXXX", std::string(kTemporarySuffix));
+  const int fd = mkostemps(path.data(), static_cast<int>(kTemporarySuffix.size()), O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
   while (!bytes.empty()) {
     const ssize_t put = write(fd, bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) break;
     bytes.remove_prefix(static_cast<size_t>(put));
   }
-  return close(fd) == 0 && bytes.empty();
+  if (close(fd) == 0 && bytes.empty()) return path;
+  unlink(path.c_str());
+  return std::nullopt;
 }
 
 }  // namespace
@@ -100,7 +110,7 @@ std::string ObjectStore::PathOf(const Digest& key) const {
 
 std::optional<std::string> ObjectStore::Find(const Digest& key) {
   const std::string path = PathOf(key);
-  std::optional<std::string> file = ReadFile(path);
+  std::optional<std::string> file = ReadFile(path, options_.max_bytes);
   bool intact = false;
   if (file.has_value() && file->size() >= kHeaderBytes) {
     const std::string_view bytes = *file;
@@ -127,11 +137,11 @@ void ObjectStore::Store(const Digest& key, std::string_view contents) {
   std::string file(kMagic);
   file += DigestOf(checked).view();
   file += checked;
-  const std::string temporary = absl::StrCat(options_.folder, "/", key.ToHex(), ".", getpid(), ".",
-                                             ++num_temporary_, std::string(kTemporarySuffix));
-  const bool stored =
-      WriteFile(temporary, file) && rename(temporary.c_str(), PathOf(key).c_str()) == 0;
-  if (!stored) unlink(temporary.c_str());
+  const std::string path = PathOf(key);
+  const std::optional<std::string> temporary =
+      WriteTemporary(absl::StrCat(options_.folder, "/", key.ToHex()), file);
+  const bool stored = temporary.has_value() && rename(temporary->c_str(), path.c_str()) == 0;
+  if (!stored && temporary.has_value()) unlink(temporary->c_str());
   absl::MutexLock lock(&mu_);
   ++(stored ? counters_.stored : counters_.failed_stores);
   if (!stored) return;

@@ -4,7 +4,6 @@
 // holds, so that one that was cut off or altered is noticed, removed and made again.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -55,7 +54,6 @@ class ObjectStore {
   Counters counters_ ABSL_GUARDED_BY(mu_);
   // Bytes in the folder as far as this process knows: what it has seen, plus what it has stored.
   int64_t known_bytes_ ABSL_GUARDED_BY(mu_) = 0;
-  std::atomic<int64_t> num_temporary_ = 0;
 };
 
 }  // namespace kiln::runtime

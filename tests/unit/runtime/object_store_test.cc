@@ -160,17 +160,6 @@ TEST_F(ObjectStoreTest, AFolderThatWentAwayIsNoError) {
   EXPECT_EQ(store->counters().failed_stores, 1);
 }
 
-TEST_F(ObjectStoreTest, AReadOnlyFolderIsReadFrom) {
-  if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
-  Open()->Store(key_, "code");
-  ASSERT_EQ(chmod((folder_.path() + "/cache").c_str(), 0500), 0);
-  const auto store = Open();
-  EXPECT_EQ(store->Find(key_), "code");
-  store->Store(DigestOf("another"), "code");
-  EXPECT_EQ(store->counters().failed_stores, 1);
-  chmod((folder_.path() + "/cache").c_str(), 0700);
-}
-
 TEST_F(ObjectStoreTest, ReadersSeeAllOrNothingWhileOthersWrite) {
   const std::string contents(100000, 'c');
   std::vector<std::thread> threads;
