@@ -58,7 +58,9 @@ class Incoming {
   absl::StatusOr<bool> Write(uint64_t offset, absl::Span<const absl::Span<const std::byte>> pieces);
   // Bytes from the start that have come, in this and earlier streams.
   uint64_t received() const;
-  uint64_t size() const;  // After OnReady.
+  // Whether all have: nothing is to be written any more. After OnReady; true at once if the transfer
+  // has no bytes.
+  bool is_complete() const;
 
  private:
   std::unique_ptr<internal::TransferHold> hold_;
@@ -115,8 +117,11 @@ class Transfers {
   // read, so `keep` may live longer, but what is read goes nowhere.
   absl::Status Send(uint64_t id, absl::Span<const std::byte> from, std::shared_ptr<void> keep,
                     Done done);
-  // Ends the transfer and its stream: a command that fails before it begins, or is cancelled.
+  // The command fails before it begins: the stream that waits for it, if there is one, ends with
+  // `why`. Nothing if the transfer belongs to another command, which has begun.
   void Fail(uint64_t id, const absl::Status& why);
+  // Ends the transfers whose commands have begun, with `why` (not OK), and their streams.
+  void Stop(const absl::Status& why);
   // Ends all, and refuses what comes later, with `why` (not OK). The first time counts.
   void Cancel(const absl::Status& why);
 
