@@ -76,12 +76,12 @@ CpuDevice::CpuDevice(Options options)
       compiler_id_(backend_llvm::CompilerId(backend_llvm::ThisCpu())),
       memory_(*this, {}),
       pool_(static_cast<int>(options_.cores.size()) - 1, [this](int i) { StartThread(i + 1); }),
-      queue_({.run_kernel =
-                  [this](const Executable& executable, absl::Span<const BufferSlice> buffers,
-                         absl::Span<const int64_t> variables) {
-                    return Run(executable, buffers, variables);
-                  },
-              .on_start = [this] { StartThread(0); }}) {}
+      executor_({.run_kernel =
+                     [this](const Executable& executable, absl::Span<const BufferSlice> buffers,
+                            absl::Span<const int64_t> variables) {
+                       return Run(executable, buffers, variables);
+                     },
+                 .on_start = [this] { StartThread(0); }}) {}
 
 void CpuDevice::StartThread(int i) const {
   const absl::Span<const int> cores = options_.cores;

@@ -3,16 +3,17 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/cpu/worker_pool.h"
 #include "core/runtime/device.h"
 #include "core/runtime/host_memory.h"
-#include "core/runtime/host_queue.h"
+#include "core/runtime/host_scheduler.h"
 
 namespace kiln::cpu {
 
-// Thread-safe. One queue, whose thread and helpers run kernels; num_cores of a program may be more
+// Thread-safe. One thread and helpers run the kernels of all queues; num_cores of a program may be more
 // than it has threads.
 class CpuDevice final : public runtime::Device {
  public:
@@ -27,7 +28,10 @@ class CpuDevice final : public runtime::Device {
   std::string_view kind() const override { return "cpu"; }
   const codegen::Target& target() const override { return target_; }
   runtime::Memory& memory() override { return memory_; }
-  runtime::Queue& queue(runtime::QueueKind) override { return queue_; }
+  runtime::Queue& queue(runtime::QueueKind) override { return executor_.queue(); }
+  std::shared_ptr<runtime::Queue> OpenQueue(runtime::QueueOptions options) override {
+    return executor_.OpenQueue(std::move(options));
+  }
   bool Reaches(const runtime::Device& other) const override;
   const std::string& compiler_id() const override { return compiler_id_; }
   absl::StatusOr<std::string> Compile(const codegen::Program& program) override;
@@ -45,8 +49,8 @@ class CpuDevice final : public runtime::Device {
   const codegen::Target target_;
   const std::string compiler_id_;
   runtime::HostMemory memory_;
-  WorkerPool pool_;  // Used by the queue's thread only.
-  runtime::HostQueue queue_;
+  WorkerPool pool_;  // Used by whoever runs a kernel: one at a time.
+  runtime::HostExecutor executor_;
 };
 
 }  // namespace kiln::cpu

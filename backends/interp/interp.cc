@@ -10,7 +10,7 @@
 #include "core/dtype/status.h"
 #include "core/runtime/device.h"
 #include "core/runtime/host_memory.h"
-#include "core/runtime/host_queue.h"
+#include "core/runtime/host_scheduler.h"
 
 namespace kiln::interp {
 namespace {
@@ -58,13 +58,16 @@ class InterpDevice final : public runtime::Device {
       : name_(std::move(name)),
         target_(InterpTarget()),
         memory_(*this, {}),
-        queue_({.run_kernel = &RunKernel}) {}
+        executor_({.run_kernel = &RunKernel}) {}
 
   const std::string& name() const override { return name_; }
   std::string_view kind() const override { return "interp"; }
   const codegen::Target& target() const override { return target_; }
   runtime::Memory& memory() override { return memory_; }
-  runtime::Queue& queue(runtime::QueueKind) override { return queue_; }
+  runtime::Queue& queue(runtime::QueueKind) override { return executor_.queue(); }
+  std::shared_ptr<runtime::Queue> OpenQueue(runtime::QueueOptions options) override {
+    return executor_.OpenQueue(std::move(options));
+  }
   bool Reaches(const runtime::Device& other) const override { return other.kind() == kind(); }
   const std::string& compiler_id() const override { return compiler_id_; }
 
@@ -85,7 +88,7 @@ class InterpDevice final : public runtime::Device {
   const std::string compiler_id_ = "interp 1";
   const codegen::Target target_;
   runtime::HostMemory memory_;
-  runtime::HostQueue queue_;
+  runtime::HostExecutor executor_;
 };
 
 }  // namespace

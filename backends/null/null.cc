@@ -6,7 +6,7 @@
 
 #include "core/runtime/device.h"
 #include "core/runtime/host_memory.h"
-#include "core/runtime/host_queue.h"
+#include "core/runtime/host_scheduler.h"
 
 namespace kiln::null {
 namespace {
@@ -26,8 +26,8 @@ class NullDevice final : public runtime::Device {
   explicit NullDevice(std::string name)
       : name_(std::move(name)),
         memory_(*this, {}),
-        queue_({.run_kernel = [](const Executable&, absl::Span<const runtime::BufferSlice>,
-                                 absl::Span<const int64_t>) { return absl::OkStatus(); }}) {
+        executor_({.run_kernel = [](const Executable&, absl::Span<const runtime::BufferSlice>,
+                                    absl::Span<const int64_t>) { return absl::OkStatus(); }}) {
     target_.name = "null";
     target_.ops = {Op::kNeg,  Op::kRecip, Op::kSqrt,  Op::kTrunc, Op::kSub,
                    Op::kFDiv, Op::kMax,   Op::kCmpEq, Op::kShl,   Op::kShr};
@@ -38,7 +38,10 @@ class NullDevice final : public runtime::Device {
   std::string_view kind() const override { return "null"; }
   const codegen::Target& target() const override { return target_; }
   runtime::Memory& memory() override { return memory_; }
-  runtime::Queue& queue(runtime::QueueKind) override { return queue_; }
+  runtime::Queue& queue(runtime::QueueKind) override { return executor_.queue(); }
+  std::shared_ptr<runtime::Queue> OpenQueue(runtime::QueueOptions options) override {
+    return executor_.OpenQueue(std::move(options));
+  }
   bool Reaches(const runtime::Device& other) const override { return other.kind() == kind(); }
   const std::string& compiler_id() const override { return compiler_id_; }
   absl::StatusOr<std::string> Compile(const codegen::Program&) override {
@@ -55,7 +58,7 @@ class NullDevice final : public runtime::Device {
   const std::string compiler_id_ = "null";
   codegen::Target target_;
   runtime::HostMemory memory_;
-  runtime::HostQueue queue_;
+  runtime::HostExecutor executor_;
 };
 
 }  // namespace

@@ -4,47 +4,83 @@
 #include <utility>
 
 namespace kiln::runtime {
+namespace {
+// Writes of parts that are kept apart. With more, the next one takes over how they went.
+constexpr size_t kMaxWrites = 24;
+}  // namespace
+
+void Hazards::Prune() const {
+  bool any_failed = false;
+  const auto is_over = [&any_failed](const Dependency& d) {
+    if (!d.point.passed()) return false;
+    if (d.outcome == nullptr || d.outcome->status.ok()) return true;
+    return std::exchange(any_failed, true);
+  };
+  writes_.erase(std::remove_if(writes_.begin(), writes_.end(), is_over), writes_.end());
+  before_.erase(
+      std::remove_if(before_.begin(), before_.end(), [](const Point& p) { return p.passed(); }),
+      before_.end());
+}
 
 void Hazards::AppendBeforeRead(std::vector<Dependency>& to) const {
   absl::MutexLock lock(&mu_);
-  const bool went_well =
-      write_.outcome == nullptr || (write_.point.passed() && write_.outcome->status.ok());
-  if (!write_.point.passed() || !went_well) to.push_back(write_);
+  Prune();
+  to.insert(to.end(), writes_.begin(), writes_.end());
 }
 
-void Hazards::AppendBeforeWrite(std::vector<Dependency>& to) const {
+void Hazards::AppendBeforeWrite(std::vector<Dependency>& to, Extent extent) const {
   absl::MutexLock lock(&mu_);
-  if (!write_.point.passed()) to.push_back({write_.point, nullptr});
-  for (const Point& read : reads_) {
-    if (!read.passed()) to.push_back({read, nullptr});
+  Prune();
+  const bool with_outcomes = extent == Extent::kPart && writes_.size() >= kMaxWrites;
+  for (const Dependency& write : writes_) {
+    if (with_outcomes) {
+      to.push_back(write);
+    } else if (!write.point.passed()) {
+      to.push_back({write.point, nullptr});
+    }
   }
+  for (const Point& point : before_) to.push_back({point, nullptr});
 }
 
-void Hazards::AddRead(Point point) {
-  if (point.timeline == nullptr) return;
-  absl::MutexLock lock(&mu_);
-  for (Point& read : reads_) {
-    if (read.timeline == point.timeline) {
-      read.value = std::max(read.value, point.value);
+void Hazards::Keep(Point point) {
+  if (point.passed()) return;
+  for (Point& p : before_) {
+    if (p.timeline == point.timeline) {
+      p.value = std::max(p.value, point.value);
       return;
     }
   }
-  reads_.push_back(point);
+  before_.push_back(point);
 }
 
-void Hazards::SetWrite(Dependency write) {
+void Hazards::AddRead(Point point) {
   absl::MutexLock lock(&mu_);
-  write_ = std::move(write);
-  reads_.clear();
+  Keep(point);
+}
+
+void Hazards::SetWrite(Dependency write, Extent extent) {
+  absl::MutexLock lock(&mu_);
+  Prune();
+  if (extent == Extent::kWhole || writes_.size() >= kMaxWrites) {
+    for (const Dependency& d : writes_) Keep(d.point);
+    writes_.clear();
+  }
+  // Points of one timeline pass in order.
+  before_.erase(std::remove_if(before_.begin(), before_.end(),
+                               [&](const Point& p) { return p.timeline == write.point.timeline; }),
+                before_.end());
+  if (write.point.timeline != nullptr) writes_.push_back(std::move(write));
 }
 
 absl::Status Hazards::AwaitReadable() const {
-  Dependency write;
-  {
-    absl::MutexLock lock(&mu_);
-    write = write_;
+  std::vector<Dependency> all;
+  AppendBeforeRead(all);
+  absl::Status status;
+  for (const Dependency& d : all) {
+    const absl::Status s = Await(d);
+    if (status.ok()) status = s;
   }
-  return Await(write);
+  return status;
 }
 
 void Hazards::AwaitWritable() const {

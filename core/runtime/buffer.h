@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
@@ -17,30 +18,46 @@ namespace kiln::runtime {
 
 class Device;
 
+// How much of a buffer is overwritten.
+enum class Extent {
+  kWhole,  // What was wrong with the contents is wrong no more.
+  kPart,   // It still is.
+};
+
 // What has to pass before the contents of a buffer may be read or overwritten. Thread-safe. Whoever
 // submits work on a buffer asks, submits, records, under a lock of its own if others may submit
 // work on the same buffer (Engine does); queues know nothing of it.
 class Hazards {
  public:
-  // Appends the last write, unless that has passed and went well.
+  // Appends the writes that made the contents, unless they have passed and went well.
   void AppendBeforeRead(std::vector<Dependency>& to) const;
-  // Appends the last write and the reads since then, as far as they have not passed; only their
-  // order matters: what a failed write has left may be overwritten.
-  void AppendBeforeWrite(std::vector<Dependency>& to) const;
+  // Appends the writes and reads so far that have not passed; only their order matters: what a
+  // failed write has left may be overwritten. (Of a part: a few dozen writes of parts that have
+  // not passed may come with their outcomes, so that what is kept is bounded.)
+  void AppendBeforeWrite(std::vector<Dependency>& to, Extent extent = Extent::kWhole) const;
   // A read that will be over at `point`.
   void AddRead(Point point);
-  // A write, submitted with what AppendBeforeWrite gave as dependencies: it stands for all that
-  // came before it.
-  void SetWrite(Dependency write);
-  // Blocks until the last write has passed, and returns how it went: then the contents may be read.
+  // A write, submitted with what AppendBeforeWrite gave for this extent as dependencies. Its point
+  // may pass before theirs do, if it is cancelled.
+  void SetWrite(Dependency write, Extent extent = Extent::kWhole);
+  // Blocks until the writes so far have passed, and returns how they went: then the contents may
+  // be read.
   absl::Status AwaitReadable() const;
   // Blocks until nothing that was submitted uses the buffer.
   void AwaitWritable() const;
 
  private:
+  void Prune() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Adds a point to before_.
+  void Keep(Point point) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   mutable absl::Mutex mu_;
-  Dependency write_ ABSL_GUARDED_BY(mu_);
-  std::vector<Point> reads_ ABSL_GUARDED_BY(mu_);  // At most one for each timeline.
+  // What made the contents: the last write of the whole, and later ones of parts. Those that have
+  // passed and went well are dropped, and all failed ones but the first.
+  mutable absl::InlinedVector<Dependency, 1> writes_ ABSL_GUARDED_BY(mu_);
+  // Reads since the last write, and what came before it and has not passed. At most one for each
+  // timeline.
+  mutable absl::InlinedVector<Point, 2> before_ ABSL_GUARDED_BY(mu_);
 };
 
 // A range of bytes of one device. Its contents are ordered by timelines: see Hazards. The object is
@@ -97,7 +114,7 @@ class Memory {
  public:
   virtual ~Memory() = default;
   virtual MemoryLimits Limits() const = 0;
-  // Of living buffers.
+  // Of all buffers that were allocated and live.
   virtual int64_t used_bytes() const = 0;
   // Returns a buffer of at least `bytes` bytes (> 0), aligned to Limits().alignment; contents
   // undefined. The buffer is owned by the caller and must be destroyed before the device.

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -50,6 +51,26 @@ struct TimestampCommand {
 using Command =
     std::variant<ExecCommand, CopyCommand, WaitCommand, SignalCommand, TimestampCommand>;
 
+// How long runs of one list keep the device, as remembered: quick to follow what is shorter, slow
+// to follow what is longer, since that is noise more often. Thread-safe.
+class DeviceTimeMeter {
+ public:
+  // Nanoseconds; none before the first run.
+  std::optional<int64_t> ns() const {
+    const int64_t ns = ns_.load(std::memory_order_relaxed);
+    return ns < 0 ? std::nullopt : std::optional<int64_t>(ns);
+  }
+  // Called by one thread at a time, or what one of them has seen is lost.
+  void Record(int64_t ns) {
+    const int64_t old = ns_.load(std::memory_order_relaxed);
+    const int64_t step = old < 0 ? ns - old : ns < old ? (ns - old) / 2 : (ns - old) / 8;
+    ns_.store(old + step, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<int64_t> ns_ = -1;
+};
+
 // Plain data. Thread-compatible; from Submit until its point has passed it belongs to the queue. It
 // may be submitted again then, changed or not. Executables and buffers are borrowed, unless they
 // are retained.
@@ -71,6 +92,9 @@ class CommandList {
   // Keeps an object until the list has run (once), then drops it.
   void Retain(std::shared_ptr<const void> object) { retained_.push_back(std::move(object)); }
 
+  // Told the device time of each run that goes well.
+  void SetMeter(std::shared_ptr<DeviceTimeMeter> meter) { meter_ = std::move(meter); }
+
   // ** patching **
   void SetBuffer(uint32_t index, BufferSlice slice) { buffers_[index] = slice; }
   void SetVariable(uint32_t index, int64_t value) { variables_[index] = value; }
@@ -85,6 +109,7 @@ class CommandList {
     return absl::MakeConstSpan(variables_).subspan(e.first_variable, e.num_variables);
   }
   absl::Span<int64_t> timestamps_ns() { return absl::MakeSpan(timestamps_ns_); }
+  DeviceTimeMeter* meter() const { return meter_.get(); }
   // Called by the queue when all has run, right before the point passes.
   void DropRetained() { retained_.clear(); }
 
@@ -94,6 +119,7 @@ class CommandList {
   std::vector<int64_t> variables_;
   std::vector<int64_t> timestamps_ns_;
   std::vector<std::shared_ptr<const void>> retained_;
+  std::shared_ptr<DeviceTimeMeter> meter_;
 };
 
 }  // namespace kiln::runtime

@@ -20,13 +20,14 @@ int HelperThreads(int compile_threads) {
   return std::max(0, static_cast<int>(std::thread::hardware_concurrency()) - 1);
 }
 
-absl::Status CheckRange(const Buffer& buffer, int64_t offset, size_t bytes) {
-  if (offset >= 0 && offset <= buffer.bytes() &&
-      static_cast<int64_t>(bytes) <= buffer.bytes() - offset) {
-    return absl::OkStatus();
+absl::StatusOr<absl::Span<std::byte>> HostRange(const Buffer& buffer, int64_t offset,
+                                                int64_t bytes) {
+  KILN_RETURN_IF_ERROR(CheckRange(buffer, offset, bytes));
+  if (buffer.host() == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("memory of ", buffer.device().name(), " is not visible to the host"));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(bytes, " bytes from offset ", offset, " of a buffer that has ", buffer.bytes()));
+  return absl::MakeSpan(buffer.host() + offset, static_cast<size_t>(bytes));
 }
 
 }  // namespace
@@ -100,7 +101,7 @@ absl::Status Engine::Read(const Tensor& tensor, absl::Span<std::byte> to) {
 }
 
 absl::Status Engine::Read(Buffer& buffer, int64_t offset, absl::Span<std::byte> to) {
-  KILN_RETURN_IF_ERROR(CheckRange(buffer, offset, to.size()));
+  KILN_RETURN_IF_ERROR(CheckRange(buffer, offset, static_cast<int64_t>(to.size())));
   KILN_RETURN_IF_ERROR(buffer.hazards().AwaitReadable());
   if (buffer.host() != nullptr) {
     if (!to.empty()) std::memcpy(to.data(), buffer.host() + offset, to.size());
@@ -110,19 +111,30 @@ absl::Status Engine::Read(Buffer& buffer, int64_t offset, absl::Span<std::byte> 
 }
 
 absl::Status Engine::Write(Buffer& buffer, int64_t offset, absl::Span<const std::byte> from) {
-  KILN_RETURN_IF_ERROR(CheckRange(buffer, offset, from.size()));
+  const auto bytes = static_cast<int64_t>(from.size());
+  KILN_RETURN_IF_ERROR(CheckRange(buffer, offset, bytes));
   buffer.hazards().AwaitWritable();
   if (buffer.host() != nullptr) {
     if (!from.empty()) std::memcpy(buffer.host() + offset, from.data(), from.size());
-    buffer.hazards().SetWrite({});
+    buffer.hazards().SetWrite({}, bytes >= buffer.bytes() ? Extent::kWhole : Extent::kPart);
     return absl::OkStatus();
   }
   return CopyFromHost(buffer, offset, from);
 }
 
-void Engine::DropArenas() {
+absl::StatusOr<HostWrite> Engine::BeginHostWrite(std::shared_ptr<Buffer> buffer, int64_t offset,
+                                                 int64_t bytes) {
+  KILN_ASSIGN_OR_RETURN(const absl::Span<std::byte> memory, HostRange(*buffer, offset, bytes));
+  const Extent extent = bytes >= buffer->bytes() ? Extent::kWhole : Extent::kPart;
   absl::MutexLock lock(&state_->mu());
-  state_->DropArenas();
+  return HostWrite(std::move(buffer), memory, extent);
+}
+
+absl::StatusOr<HostRead> Engine::BeginHostRead(std::shared_ptr<Buffer> buffer, int64_t offset,
+                                               int64_t bytes) {
+  KILN_ASSIGN_OR_RETURN(const absl::Span<std::byte> memory, HostRange(*buffer, offset, bytes));
+  absl::MutexLock lock(&state_->mu());
+  return HostRead(std::move(buffer), memory);
 }
 
 Engine::Counters Engine::counters() const {

@@ -6,6 +6,14 @@
 //   KILN_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> x, engine->Upload("cpu:0", bytes));
 //   KILN_ASSIGN_OR_RETURN(RunResult result, engine->Run(graph, {.inputs = {{0, x}}, ...}));
 //   KILN_RETURN_IF_ERROR(engine->Read(result.outputs[0], absl::MakeSpan(host)));  // Waits.
+//
+// For many clients: a Stream each, and nothing that waits.
+//
+//   const std::shared_ptr<Stream> stream = engine->NewStream({});
+//   KILN_ASSIGN_OR_RETURN(Dependency in, engine->CopyIn(*stream, x, 0, {bytes, owner}));
+//   KILN_ASSIGN_OR_RETURN(RunResult result, runner->Run({..., .stream = stream.get()}));
+//   KILN_ASSIGN_OR_RETURN(CopyOutResult out, engine->CopyOut(*stream, y, 0, y->bytes()));
+//   WhenPassed({{out.done}}, [out](absl::Status status) {... out.data() ...});
 #pragma once
 
 #include <cstddef>
@@ -13,16 +21,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 
 #include "core/runtime/graph_runner.h"
+#include "core/runtime/host_access.h"
 #include "core/runtime/kernel_cache.h"
 #include "core/runtime/object_store.h"
 #include "core/runtime/plan_builder.h"
 #include "core/runtime/registry.h"
+#include "core/runtime/stream.h"
+#include "core/runtime/submit_state.h"
 #include "core/runtime/thread_pool.h"
+#include "core/runtime/transfers.h"
 #include "core/tensor/tensor_graph.h"
 
 namespace kiln::runtime {
@@ -65,15 +78,48 @@ class Engine {
   absl::StatusOr<std::shared_ptr<Buffer>> Allocate(std::string_view device, int64_t bytes);
   absl::StatusOr<std::shared_ptr<Buffer>> Upload(std::string_view device,
                                                  absl::Span<const std::byte> contents);
-  // Waits for the last write that was submitted before, and for no other work; then copies the
-  // contents. If that has failed: its error, which is the first one where others followed from it.
+  // Waits for the writes that were submitted before, and for no other work; then copies the
+  // contents. If they failed: their error, which is the first one where others followed from it.
   absl::Status Read(const Tensor& tensor, absl::Span<std::byte> to);
   absl::Status Read(Buffer& buffer, int64_t offset, absl::Span<std::byte> to);
-  // Waits for the work that was submitted before and uses the buffer, then overwrites. The buffer
-  // is well again, whatever has failed before.
+  // Waits for the work that was submitted before and uses the buffer, then overwrites. A buffer
+  // that is overwritten as a whole is well again, whatever has failed before.
   absl::Status Write(Buffer& buffer, int64_t offset, absl::Span<const std::byte> from);
-  // Frees the memory that is kept for temporaries.
-  void DropArenas();
+
+  // ** streams: many clients **
+  // A client's own order of work. Dies before the registry, not before the engine.
+  std::shared_ptr<Stream> NewStream(StreamOptions options = {}) {
+    return state_->NewStream(options);
+  }
+  // Work of whoever names no stream.
+  Stream& default_stream() { return state_->default_stream(); }
+  // Copies as work of a stream: see transfers.h.
+  absl::StatusOr<Dependency> CopyIn(Stream& stream, const std::shared_ptr<Buffer>& to,
+                                    int64_t offset, HostBytes from, CopyOptions options = {}) {
+    return runtime::CopyIn(*state_, stream, to, offset, std::move(from), options);
+  }
+  absl::StatusOr<CopyOutResult> CopyOut(Stream& stream, const std::shared_ptr<Buffer>& from,
+                                        int64_t offset, int64_t bytes, CopyOptions options = {}) {
+    return runtime::CopyOut(*state_, stream, from, offset, bytes, options);
+  }
+  // On any two devices. The ranges don't overlap.
+  absl::StatusOr<Dependency> Copy(Stream& stream, CopyEnd to, CopyEnd from, int64_t bytes,
+                                  CopyOptions options = {}) {
+    return runtime::Copy(*state_, stream, to, from, bytes, options);
+  }
+  // Bytes put into a buffer, or taken from it, by the host itself, over any length of time: see
+  // host_access.h. Never blocks. FailedPrecondition if the memory is not host-visible: use CopyIn
+  // and CopyOut.
+  absl::StatusOr<HostWrite> BeginHostWrite(std::shared_ptr<Buffer> buffer, int64_t offset,
+                                           int64_t bytes);
+  absl::StatusOr<HostRead> BeginHostRead(std::shared_ptr<Buffer> buffer, int64_t offset,
+                                         int64_t bytes);
+  // Frees the memory that idle streams keep for temporaries.
+  void DropArenas() { state_->DropArenas(); }
+  // Shows each kernel that runs from now on to `observer`; null: no more.
+  void SetKernelObserver(std::shared_ptr<KernelObserver> observer) {
+    state_->probe().Set(std::move(observer));
+  }
 
   // ** counters **
   struct Counters {

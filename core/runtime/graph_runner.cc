@@ -9,14 +9,20 @@
 namespace kiln::runtime {
 namespace {
 
-// Recordings that are kept for runs that overlap.
-constexpr size_t kMaxRecordings = 8;
-
 // What a run keeps alive until it is over.
 struct Held {
   std::shared_ptr<const Plan> plan;
   std::vector<std::shared_ptr<Buffer>> buffers;
 };
+
+// How much of its memory a segment overwrites that writes buffer `b` of the plan. A run that writes
+// an input fails if the input is not well, and so speaks for the whole of it.
+Extent ExtentWritten(const Plan& plan, const Bound& bound, int32_t b) {
+  const BufferSlice& slice = bound.slices[b];
+  const bool is_all =
+      slice.bytes >= slice.buffer->bytes() || plan.buffers[b].kind == PlanBuffer::Kind::kInput;
+  return is_all ? Extent::kWhole : Extent::kPart;
+}
 
 }  // namespace
 
@@ -29,41 +35,50 @@ absl::Status RunResult::Await() const {
   return status;
 }
 
+int64_t RunResult::device_ns() const {
+  int64_t ns = 0;
+  for (const std::shared_ptr<const Outcome>& outcome : outcomes) ns += outcome->device_ns;
+  return ns;
+}
+
+GraphRunner::GraphRunner(std::shared_ptr<const Plan> plan, std::shared_ptr<SubmitState> state)
+    : plan_(std::move(plan)), state_(std::move(state)), id_(state_->NextGraph()) {
+  for (size_t s = 0; s < plan_->segments.size(); ++s) {
+    meters_.push_back(std::make_shared<DeviceTimeMeter>());
+  }
+}
+
+std::optional<int64_t> GraphRunner::last_device_ns() const {
+  std::optional<int64_t> sum;
+  for (const std::shared_ptr<DeviceTimeMeter>& meter : meters_) {
+    if (const std::optional<int64_t> ns = meter->ns()) sum = sum.value_or(0) + *ns;
+  }
+  return sum;
+}
+
 absl::StatusOr<RunResult> GraphRunner::Run(const RunArgs& args) {
   KILN_ASSIGN_OR_RETURN(Bound bound, Bind(*plan_, args));
   RunResult result;
   result.peak_bytes = bound.output_bytes;
   for (int64_t bytes : plan_->arena_bytes) result.peak_bytes += bytes;
+  Stream& stream = args.stream != nullptr ? *args.stream : state_->default_stream();
+  const bool is_held = args.run_here_if_idle && plan_->segments.size() == 1;
+  Queue* queue = nullptr;
   {
-    absl::MutexLock lock(&state_->mu());
-    KILN_ASSIGN_OR_RETURN(Recording * recording, FreeRecording());
+    absl::MutexLock lock(&stream.mu());
+    KILN_ASSIGN_OR_RETURN(Recording * recording, stream.RecordingOf(id_, *plan_, meters_));
     recording->Patch(*plan_, bound);
-    Submit(*recording, bound, result);
+    if (is_held) queue = &stream.QueueOn(*plan_->devices[plan_->segments[0].device]);
+    absl::MutexLock submit_lock(&state_->mu());
+    Submit(stream, *recording, bound, is_held ? SubmitMode::kHeld : SubmitMode::kQueued, result);
   }
+  if (is_held) queue->RunHere(result.done[0].point);
   result.outputs = std::move(bound.outputs);
   return result;
 }
 
-absl::StatusOr<Recording*> GraphRunner::FreeRecording() {
-  std::vector<std::shared_ptr<Buffer>> arenas(plan_->devices.size());
-  for (size_t d = 0; d < arenas.size(); ++d) {
-    if (plan_->arena_bytes[d] == 0) continue;
-    KILN_ASSIGN_OR_RETURN(arenas[d], state_->Arena(*plan_->devices[d], plan_->arena_bytes[d]));
-  }
-  const auto fits = [&](const std::unique_ptr<Recording>& r) {
-    return std::equal(arenas.begin(), arenas.end(), r->arenas().begin());
-  };
-  std::erase_if(recordings_, [&](const auto& r) { return !fits(r); });
-  for (const std::unique_ptr<Recording>& r : recordings_) {
-    if (r->is_free()) return r.get();
-  }
-  // The oldest goes, if there are too many: its lists live on until its run is over.
-  if (recordings_.size() >= kMaxRecordings) recordings_.erase(recordings_.begin());
-  recordings_.push_back(std::make_unique<Recording>(*plan_, std::move(arenas)));
-  return recordings_.back().get();
-}
-
-void GraphRunner::Submit(Recording& recording, const Bound& bound, RunResult& result) {
+void GraphRunner::Submit(Stream& stream, Recording& recording, const Bound& bound, SubmitMode mode,
+                         RunResult& result) {
   const auto held = std::make_shared<Held>(Held{plan_, bound.owners});
   for (const std::shared_ptr<Buffer>& arena : recording.arenas()) {
     if (arena != nullptr) held->buffers.push_back(arena);
@@ -80,8 +95,8 @@ void GraphRunner::Submit(Recording& recording, const Bound& bound, RunResult& re
     for (int32_t b : segment.reads) bound.slices[b].buffer->hazards().AppendBeforeRead(wait);
     for (int32_t b : segment.writes) {
       Hazards& hazards = bound.slices[b].buffer->hazards();
-      hazards.AppendBeforeWrite(wait);
-      // An input is written in part, perhaps: what was wrong with it still is.
+      hazards.AppendBeforeWrite(wait, ExtentWritten(*plan_, bound, b));
+      // The rest of an input stays as it is, perhaps: what was wrong with it still is.
       if (plan_->buffers[b].kind == PlanBuffer::Kind::kInput) hazards.AppendBeforeRead(wait);
     }
     if (const auto& arena = recording.arenas()[segment.device]; arena && last[segment.device] < 0) {
@@ -92,11 +107,14 @@ void GraphRunner::Submit(Recording& recording, const Bound& bound, RunResult& re
     }
     auto outcome = std::make_shared<Outcome>();
     recording.list(s)->Retain(held);
-    Queue& queue = plan_->devices[segment.device]->queue(QueueKind::kCompute);
-    points.push_back(queue.Submit(wait, recording.list(s), outcome));
+    Queue& queue = stream.QueueOn(*plan_->devices[segment.device]);
+    points.push_back(queue.Submit(wait, recording.list(s), outcome, mode));
+    result.outcomes.push_back(outcome);
     over[s] = {points.back(), std::move(outcome)};
     last[segment.device] = static_cast<int32_t>(s);
-    for (int32_t b : segment.writes) bound.slices[b].buffer->hazards().SetWrite(over[s]);
+    for (int32_t b : segment.writes) {
+      bound.slices[b].buffer->hazards().SetWrite(over[s], ExtentWritten(*plan_, bound, b));
+    }
     for (int32_t b : segment.reads) bound.slices[b].buffer->hazards().AddRead(over[s].point);
   }
   for (size_t d = 0; d < last.size(); ++d) {

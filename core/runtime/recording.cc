@@ -5,7 +5,8 @@
 
 namespace kiln::runtime {
 
-Recording::Recording(const Plan& plan, std::vector<std::shared_ptr<Buffer>> arenas)
+Recording::Recording(const Plan& plan, const PlanMeters& meters,
+                     std::vector<std::shared_ptr<Buffer>> arenas)
     : arenas_(std::move(arenas)),
       buffer_places_(plan.buffers.size()),
       variable_places_(plan.variables.size()),
@@ -13,6 +14,7 @@ Recording::Recording(const Plan& plan, std::vector<std::shared_ptr<Buffer>> aren
       variables_(plan.variables.size(), 0) {
   for (int32_t s = 0; s < static_cast<int32_t>(plan.segments.size()); ++s) {
     lists_.push_back(std::make_shared<CommandList>());
+    lists_.back()->SetMeter(meters[s]);
     for (int32_t i : plan.segments[s].items) {
       if (const auto* launch = std::get_if<PlanLaunch>(&plan.items[i])) {
         AddLaunch(plan, s, *launch);

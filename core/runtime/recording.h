@@ -13,11 +13,15 @@
 
 namespace kiln::runtime {
 
+// By segment of a plan: how long it keeps the device.
+using PlanMeters = std::vector<std::shared_ptr<DeviceTimeMeter>>;
+
 // Thread-compatible. One run at a time.
 class Recording {
  public:
   // `arenas`: one for each device of the plan, null where it needs none.
-  Recording(const Plan& plan, std::vector<std::shared_ptr<Buffer>> arenas);
+  Recording(const Plan& plan, const PlanMeters& meters,
+            std::vector<std::shared_ptr<Buffer>> arenas);
 
   // Whether the run that it was last used for is over.
   bool is_free() const;

@@ -40,7 +40,7 @@ absl::Status CopyFromHost(Buffer& buffer, int64_t offset, absl::Span<const std::
                         device.memory().Allocate(bytes, BufferUse::kStaging));
   std::memcpy(staging->host(), from.data(), from.size());
   const Dependency done = Copy(device, {&buffer, offset, bytes}, {staging.get(), 0, bytes});
-  buffer.hazards().SetWrite(done);
+  buffer.hazards().SetWrite(done, bytes >= buffer.bytes() ? Extent::kWhole : Extent::kPart);
   return Await(done);
 }
 

@@ -13,7 +13,7 @@
 
 #include "core/runtime/device.h"
 #include "core/runtime/host_memory.h"
-#include "core/runtime/host_queue.h"
+#include "core/runtime/host_scheduler.h"
 #include "core/runtime/registry.h"
 
 namespace kiln::runtime {
@@ -24,7 +24,7 @@ class FakeDevice final : public Device {
   explicit FakeDevice(std::string name)
       : name_(std::move(name)),
         memory_(*this, {}),
-        queue_(
+        executor_(
             {.run_kernel = [this](const Executable& kernel, absl::Span<const BufferSlice> buffers,
                                   absl::Span<const int64_t> variables) {
               return Run(kernel, buffers, variables);
@@ -34,7 +34,10 @@ class FakeDevice final : public Device {
   std::string_view kind() const override { return "fake"; }
   const codegen::Target& target() const override { return target_; }
   Memory& memory() override { return memory_; }
-  Queue& queue(QueueKind) override { return queue_; }
+  Queue& queue(QueueKind) override { return executor_.queue(); }
+  std::shared_ptr<Queue> OpenQueue(QueueOptions options) override {
+    return executor_.OpenQueue(std::move(options));
+  }
   bool Reaches(const Device&) const override { return true; }
   const std::string& compiler_id() const override { return compiler_id_; }
   absl::StatusOr<std::string> Compile(const codegen::Program& program) override {
@@ -99,7 +102,7 @@ class FakeDevice final : public Device {
   std::vector<int64_t> values_ ABSL_GUARDED_BY(mu_);
   const std::shared_ptr<std::atomic<int>> num_runs_ = std::make_shared<std::atomic<int>>(0);
   HostMemory memory_;
-  HostQueue queue_;
+  HostExecutor executor_;
 };
 
 // Registers `num_devices` of them. Pre: the registry has no kind "fake".

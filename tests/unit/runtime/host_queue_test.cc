@@ -1,4 +1,4 @@
-#include "core/runtime/host_queue.h"
+#include "core/runtime/host_scheduler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
