@@ -32,7 +32,9 @@ Tensor Selu(const Tensor& x) {
 Tensor Gelu(const Tensor& x, const Arguments& a) {
   if (a.Text("approximate") == "tanh") {
     constexpr double kScale = std::numbers::inv_sqrtpi * std::numbers::sqrt2;  // sqrt(2 / pi)
-    return x * 0.5 * (Tanh((x + x * Square(x) * 0.044715) * kScale) + 1);
+    // Beyond 30 the tangent is 1, and the cube, or its slope, on its way to overflow.
+    const Tensor t = Maximum(Minimum(x, 30), -30);
+    return x * 0.5 * (Tanh((t + t * Square(t) * 0.044715) * kScale) + 1);
   }
   return x * 0.5 * Erfc(x * -(std::numbers::sqrt2 / 2));
 }
@@ -44,7 +46,11 @@ Tensor SoftplusBy(const Tensor& x, const Arguments& a) {
   const double beta = a.Float("beta");
   return Softplus(x * beta) / beta;
 }
-Tensor Softsign(const Tensor& x) { return x / (Abs(x) + 1); }
+// Beyond 1 as a difference from the limit, whose slope does not cancel.
+Tensor Softsign(const Tensor& x) {
+  const Tensor size = Abs(x), part = 1 / (size + 1);
+  return Where(size > 1, Where(x < 0, part - 1, 1 - part), x * part);
+}
 Tensor HardSigmoid(const Tensor& x) { return Relu6(x + 3) / 6; }
 Tensor HardSwish(const Tensor& x) { return x * HardSigmoid(x); }
 Tensor HardTanh(const Tensor& x, const Arguments& a) {

@@ -250,23 +250,28 @@ Tensor Tanh(const Tensor& x) {
       small * (((s + 378) * s + 17325) * s + 135135) / (((s * 28 + 3150) * s + 62370) * s + 135135);
   return Where(is_near, near, Where(is_negative, -far, far));
 }
-// log(1 + x), corrected for the rounding of 1 + x. The correction is no part of the gradient.
-// Source: Kahan; see Higham, "Accuracy and Stability of Numerical Algorithms", problem 1.5.
+// log(1 + x), corrected for the rounding of 1 + x, to first order. The correction is a term, not a
+// factor, and no part of the gradient: that of log u is right as it is.
 Tensor Log1p(const Tensor& x) {
   const Tensor u = x + 1;
-  const Tensor d = u - 1;
-  const Tensor is_lost = Equal(d, 0);
-  const Tensor factor = Where(Abs(x) < 1, x / Where(is_lost, 1, d), 1);
-  return Where(is_lost, x, Log(u) * Detach(factor));
+  const Tensor lost = Where(Abs(x) < 1, (x - (u - 1)) / u, 0);
+  return Log(u) + Detach(lost);
 }
-// e^x - 1, likewise. Source: the same, section 1.14.1.
+// e^x - 1, likewise corrected for the rounding of e^x, whose logarithm tells it.
 Tensor Expm1(const Tensor& x) {
-  const Tensor u = Exp(x);
-  const Tensor is_lost = Equal(u, 1);
-  const Tensor factor = Where(Abs(x) < 1, x / Where(is_lost, 1, Log(u)), 1);
-  return Where(is_lost, x, (u - 1) * Detach(factor));
+  const Tensor u = Exp(x), is_near = Abs(x) < 1;
+  const Tensor lost = Where(is_near, u * (x - Log(Where(is_near, u, 1))), 0);
+  return u - 1 + Detach(lost);
 }
-Tensor Softplus(const Tensor& x) { return Maximum(x, 0) + Log1p(Exp(-Abs(x))); }
+// By e^-|x|. Not by Abs nor Maximum, whose second derivatives at 0 are 0.
+Tensor Softplus(const Tensor& x) {
+  const Tensor is_negative = x < 0;
+  return Where(is_negative, 0, x) + Log1p(Exp(Where(is_negative, x, -x)));
+}
+Tensor Root(const Tensor& x) {
+  const Tensor is_zero = Equal(x, 0);
+  return Where(is_zero, 0, Sqrt(Where(is_zero, 1, x)));
+}
 Tensor Square(const Tensor& x) { return x * x; }
 
 // ** reductions **

@@ -84,6 +84,8 @@ DType WideDType(DType d);
 
 // ** mathematical functions of floats **
 Tensor Sqrt(const Tensor& x);
+// Sqrt, whose gradient at 0 is 0 instead of infinite: of lengths, which are smallest there.
+Tensor Root(const Tensor& x);
 Tensor Exp(const Tensor& x);
 Tensor Log(const Tensor& x);
 Tensor Sin(const Tensor& x);

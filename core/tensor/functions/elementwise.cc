@@ -64,26 +64,37 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Tensor Rsqrt(const Tensor& x) { return Alu(Op::kRecip, Sqrt(x)); }
 Tensor Cbrt(const Tensor& x) {
-  const Tensor root = Pow(Abs(x), Literal(x, 1.0 / 3));
-  return Where(x < 0, -root, root);
+  const Tensor is_negative = x < 0;
+  const Tensor root = Pow(Where(is_negative, -x, x), Literal(x, 1.0 / 3));
+  return Where(is_negative, -root, root);
 }
 Tensor Log10(const Tensor& x) { return Alu(Op::kLog2, x) * (1 / std::log2(10.0)); }
 Tensor LogAddExp(const Tensor& x, const Tensor& y) {
-  const Tensor d = x - y;
-  return Where(Equal(x, y), x + std::numbers::ln2, Maximum(x, y) + Log1p(Exp(-Abs(d))));
+  // Not by Abs nor Maximum, whose second derivatives are 0 where x is y.
+  const Tensor is_less = x < y, d = Where(is_less, x - y, y - x);
+  const Tensor are_infinite = Equal(x, y) & NotEqual(d, d);
+  return Where(is_less, y, x) + Log1p(Exp(Where(are_infinite, 0, d)));
 }
 
 // ** angles **
 
 Tensor Tan(const Tensor& x) { return Sin(x) / Cos(x); }
-Tensor Asin(const Tensor& x) { return Atan(x / Sqrt((1 - x) * (1 + x))); }
-Tensor Acos(const Tensor& x) { return Atan(Sqrt((1 - x) / (1 + x))) * 2; }
+// Arguments of Atan are at most 1, and roots are taken of each factor, so that nothing is infinite
+// times 0 in gradients at the ends.
+Tensor Asin(const Tensor& x) { return Atan(x / (Sqrt(1 - x) * Sqrt(1 + x) + 1)) * 2; }
+Tensor Acos(const Tensor& x) {
+  const Tensor is_negative = x < 0, a = Where(is_negative, -x, x);
+  const Tensor angle = Atan(Sqrt(1 - a) / Sqrt(1 + a)) * 2;
+  return Where(is_negative, kPi - angle, angle);
+}
 Tensor Atan2(const Tensor& y, const Tensor& x) {
   const Tensor swap = Abs(y) > Abs(x);
   const Tensor over = Where(swap, x, y), under = Where(swap, y, x);
-  const Tensor are_equal = Equal(Abs(over), Abs(under));  // Also both infinite, or both 0.
-  const Tensor signs = Sign(over) * Sign(under);
-  const Tensor ratio = Where(are_equal, signs, over / Where(are_equal, 1, under));
+  const Tensor size = Abs(under);
+  const Tensor is_odd =
+      Equal(size, 0) | (Equal(Abs(over), size) & NotEqual(size - size, size - size));
+  // Of both 0, or both infinite.
+  const Tensor ratio = Where(is_odd, Sign(over) * Sign(under), over / Where(is_odd, 1, under));
   const Tensor angle = Atan(ratio);
   const Tensor turned = angle + Where(x < 0, Where(y < 0, -kPi, kPi, x.dtype()), 0);
   return Where(swap, Where(y > 0, kPi / 2, -kPi / 2, x.dtype()) - angle, turned);
@@ -98,7 +109,7 @@ Tensor Sinh(const Tensor& x) {
   return Where(is_negative, -y, y);
 }
 Tensor Cosh(const Tensor& x) {
-  const Tensor e = Exp(Abs(x) - std::numbers::ln2);
+  const Tensor e = Exp(Where(x < 0, -x, x) - std::numbers::ln2);  // Not Abs: its slope at 0 is 0.
   return e + 0.25 * (1 / e);
 }
 // Beyond it, sqrt(x^2 + 1) is x, and x^2 is on its way to overflow.
@@ -106,15 +117,16 @@ constexpr double kSquareLimit = 1e9;
 Tensor Asinh(const Tensor& x) {
   const Tensor is_negative = x<0, a = Where(is_negative, -x, x), is_far = a> kSquareLimit;
   const Tensor n = Where(is_far, 1, a), s = Square(n);
-  const Tensor y = Where(is_far, Log(a) + std::numbers::ln2, Log1p(n + s / (Sqrt(s + 1) + 1)));
+  const Tensor y =
+      Where(is_far, Log(Where(is_far, a, 1)) + std::numbers::ln2, Log1p(n + s / (Sqrt(s + 1) + 1)));
   return Where(is_negative, -y, y);
 }
 Tensor Acosh(const Tensor& x) {
   const Tensor is_far = x > kSquareLimit;
   const Tensor t = Where(is_far, 1, x) - 1;
-  return Where(is_far, Log(x) + std::numbers::ln2, Log1p(t + Sqrt(t * 2 + Square(t))));
+  return Where(is_far, Log(x) + std::numbers::ln2, Log1p(t + Sqrt(t) * Sqrt(t + 2)));
 }
-Tensor Atanh(const Tensor& x) { return Log1p(x * 2 / (1 - x)) * 0.5; }
+Tensor Atanh(const Tensor& x) { return (Log1p(x) - Log1p(-x)) * 0.5; }
 
 // ** with attributes **
 

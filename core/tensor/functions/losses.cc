@@ -31,9 +31,12 @@ Tensor SmoothL1(const Tensor& x, const Tensor& t, const Arguments& a) {
   if (beta == 0) return size;
   return Where(size < beta, Square(d) * (0.5 / beta), size - beta / 2);
 }
-// Logarithms are at least -100, as in PyTorch, so that the loss is finite.
+// Logarithms are at least -100, as in PyTorch, so that the loss is finite; of 0, without a gradient.
 Tensor BinaryCrossEntropy(const Tensor& x, const Tensor& t, const Arguments&) {
-  return -(t * Maximum(Log(x), -100) + (1 - t) * Maximum(Log1p(-x), -100));
+  const Tensor is_0 = Equal(x, 0), is_1 = Equal(x, 1);
+  const Tensor log = Where(is_0, -100, Maximum(Log(Where(is_0, 1, x)), -100));
+  const Tensor log_of_rest = Where(is_1, -100, Maximum(Log1p(-Where(is_1, 0, x)), -100));
+  return -(t * log + (1 - t) * log_of_rest);
 }
 // max(x, 0) - x t + log(1 + e^-|x|).
 Tensor BinaryCrossEntropyOfLogits(const Tensor& x, const Tensor& t, const Arguments&) {
@@ -132,7 +135,7 @@ Tensors CosineSimilarity(Arguments& a) {
   const Tensor x = xy[0], y = xy[1];
   const int64_t axis = a.Axis("axis", x.rank());
   const double eps = a.Float("eps");
-  const auto norm = [&](const Tensor& t) { return Maximum(Sqrt(Sum(Square(t), {axis})), eps); };
+  const auto norm = [&](const Tensor& t) { return Maximum(Root(Sum(Square(t), {axis})), eps); };
   return {Cast(Sum(x * y, {axis}) / (norm(x) * norm(y)), a["x"].dtype())};
 }
 

@@ -133,7 +133,7 @@ Tensors BatchNorm(Arguments& a) {
 Tensors Normalize(Arguments& a) {
   const Tensor given = a["x"], x = Widened(given);
   const int64_t axis = a.Axis("axis", x.rank());
-  const Tensor norm = Sqrt(Sum(Square(x), {axis}, Keep::kYes));
+  const Tensor norm = Root(Sum(Square(x), {axis}, Keep::kYes));
   return {Cast(x / Maximum(norm, a.Float("eps")), given.dtype())};
 }
 

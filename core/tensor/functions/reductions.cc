@@ -49,7 +49,7 @@ Tensors VarFunction(Arguments& a) {
 }
 Tensors Std(Arguments& a) {
   const Tensor x = a["x"];
-  return {Cast(Sqrt(Var(Widened(x), a, KeepIn(a))), x.dtype())};
+  return {Cast(Root(Var(Widened(x), a, KeepIn(a))), x.dtype())};
 }
 
 // The first place of the maximum (or of a NaN): the most that is left from a place to the end.
@@ -88,12 +88,17 @@ Tensors Norm(Arguments& a) {
   const Keep keep = KeepIn(a);
   const double p = a.Float("p");
   const auto norm = [&] {
-    if (p == 2) return Sqrt(Sum(Square(x), axes, keep));
+    if (p == 2) return Root(Sum(Square(x), axes, keep));
     if (p == 1) return Sum(Abs(x), axes, keep);
     if (p == 0) return Sum(Where(Equal(x, 0), 0.0, 1.0, x.dtype()), axes, keep);
     if (std::isinf(p)) return p > 0 ? Max(Abs(x), axes, keep) : Min(Abs(x), axes, keep);
-    const Tensor sum = Sum(Alu(Op::kPow, Abs(x), Literal(x, p)), axes, keep);
-    return Alu(Op::kPow, sum, Literal(sum, 1 / p));
+    // Where x, or all of it, is 0, so is the gradient.
+    const auto power = [](const Tensor& t, double to) {
+      const Tensor is_zero = Equal(t, 0);
+      return Where(is_zero, to < 0 ? HUGE_VAL : 0,
+                   Alu(Op::kPow, Where(is_zero, 1, t), Literal(t, to)));
+    };
+    return power(Sum(power(Abs(x), p), axes, keep), 1 / p);
   };
   return {Cast(norm(), given.dtype())};
 }

@@ -75,7 +75,7 @@ Tensors Lamb(Arguments& a) {
   const Tensor p = State(a, "param");
   const Moments is = MomentsOf(a, State(a, "grad"));
   const Tensor d = AdamDirection(a, is) + p * a.Float("weight_decay");
-  const Tensor size = Sqrt(Sum(Square(p), AllAxes(p))), step = Sqrt(Sum(Square(d), AllAxes(d)));
+  const Tensor size = Root(Sum(Square(p), AllAxes(p))), step = Root(Sum(Square(d), AllAxes(d)));
   const Tensor has_both = (size > 0) & (step > 0);
   const Tensor trust = Where(has_both, size / Where(has_both, step, 1), 1);
   return Results(a, {{"param", p - Scalar(a, "rate") * trust * d}, {"m", is.m}, {"v", is.v}});
@@ -96,7 +96,7 @@ Tensors ClipByNorm(Arguments& a) {
     const Tensor squares = Sum(Square(Widened(g)), AllAxes(g));
     sum = sum ? sum + squares : squares;
   }
-  const Tensor norm = Sqrt(sum);
+  const Tensor norm = Root(sum);
   const Tensor limit = Widened(a["max_norm"]);
   const Tensor factor = Minimum(limit / (norm + a.Float("eps")), 1);
   Tensors out;
