@@ -169,10 +169,9 @@ absl::StatusOr<Ref> Adjoints::DeviceGradient(Ref v, Ref d) {
       return g_.Make(Op::kCopy, d->dtype, {d}, g_.PayloadArg(*device, {}));
     }
     case Op::kAllReduce: {
-      // Each piece of the result depends on each piece of the source.
-      if (v->arg.reduce().op != Op::kAdd) return NoGradientOf(v, "only that of a sum is known");
       KILN_ASSIGN_OR_RETURN(d, PlacedLike(d, v));
-      return g_.WithSources(v, {d});
+      internal::Terms terms(g_);
+      return internal::AllReduceGradient(terms, v, d);
     }
     default:
       return PlacedLike(d, x);

@@ -44,9 +44,10 @@ struct GradientOptions {
 //   float32 are accumulated in float32.
 // - Zero goes to what is not a float (through CAST too), to the sources of BITCAST and TRUNC, and
 //   through DETACH. MAX shares equally among what is equal. At a zero of SQRT or LOG2 the
-//   gradient is infinite, as it is.
+//   gradient is infinite, as it is. Products over axes of at most 16 elements have derivatives of any
+//   order; those of longer ones are right up to the second, and beyond if no two elements but x are 0.
 // - ASSIGN passes to its value. COPY goes back to where its source lives, SHARD and UNSHARD undo each
-//   other, an ALLREDUCE of sums is one again.
+//   other, an ALLREDUCE of sums is one again; of others, pieces are what axes are to a reduction.
 class Adjoints {
  public:
   // `seed` of null: ones. InvalidArgument if y is no float, the seed has not dtype and shape of y,
@@ -55,8 +56,8 @@ class Adjoints {
                                                         GradientOptions options = {});
 
   // The adjoint of `x`, any node; zeros if no path leads from y to it. InvalidArgument: x is no float.
-  // Unimplemented names a node that has no gradient: CALL and GRADIENT (expanded first), ALLREDUCE
-  // of MUL or MAX. ResourceExhausted: the budget.
+  // Unimplemented names a node that has no gradient: CALL and GRADIENT (expanded first).
+  // ResourceExhausted: the budget.
   absl::StatusOr<Ref> Of(Ref x);
 
   Ref y() const { return y_; }

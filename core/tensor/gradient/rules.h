@@ -16,5 +16,7 @@ Ref ElementwiseGradient(Terms& terms, Ref v, int i, Ref d);
 absl::StatusOr<Ref> MovementGradient(Terms& terms, Ref v, Ref d);
 // Pre: a REDUCE of axes.
 Ref ReduceGradient(Terms& terms, Ref v, Ref d);
+// Pre: an ALLREDUCE; `d` lies in pieces as v does.
+Ref AllReduceGradient(Terms& terms, Ref v, Ref d);
 
 }  // namespace kiln::tensor::internal

@@ -184,10 +184,6 @@ TEST(Adjoints, RefuseWhatHasNone) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the seed")));
   EXPECT_THAT(Gradients(g, x, Input(g, 2, kF32, {3}), {x}),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("the seed")));
-  Ref shards = g.Make(Op::kShard, kF32, {x}, g.PayloadArg("A,B", {0}));
-  Ref all = g.Make(Op::kAllReduce, kF32, {shards}, Arg::Of(ReduceArg{Op::kMax, 0}));
-  EXPECT_THAT(Gradients(g, all, nullptr, {x}),
-              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("no gradient of node")));
   Ref inner = g.Make(Op::kGradient, kF32, {x, x, x}, Arg::Int(0));
   EXPECT_THAT(Gradients(g, inner, nullptr, {x}),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("expanded first")));

@@ -1,4 +1,4 @@
-// Random graphs of primitives against finite differences.
+// Random graphs of primitives and functions against finite differences.
 #include "gtest/gtest.h"
 
 #include "tests/support/random_runs.h"
@@ -13,7 +13,7 @@ using ::kiln::support::RandomDifferentiable;
 
 TEST(RandomGradient, AgreesWithDifferences) {
   support::RandomRuns runs = support::RandomRunsFromEnvironment();
-  if (runs.count > 1) runs.count /= 50;  // Each is hundreds of evaluations.
+  if (runs.count > 1) runs.count /= 33;  // Each is hundreds of evaluations.
   for (uint64_t i = 0; i < runs.count && !testing::Test::HasFailure(); ++i) {
     const uint64_t seed = runs.first_seed + i;
     EXPECT_TRUE(

@@ -1,7 +1,9 @@
 // Random tensor graphs that are smooth enough for finite differences.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -50,11 +52,13 @@ class RandomDifferentiable {
                   {b_.Alu(Op::kMul, {b_.Alu(Op::kSin, {x}), Constant(0.6)}), Constant(1.2)});
   }
   absl::StatusOr<tensor::Value> Step() {
-    switch (random_.Uniform(0, 3)) {
+    switch (random_.Uniform(0, 5)) {
       case 0:
         return Tame(Moved(Pick()));
       case 1:
         return Tame(Reduced(Pick()));
+      case 2:
+        return Tame(Called(Pick()));
       default:
         return Tame(Elementwise());
     }
@@ -127,6 +131,30 @@ class RandomDifferentiable {
     // A product of nothing is 1, a maximum -inf, of which nothing is made.
     return b_.Expand(b_.Reduce(by, x, axes), Shape());
   }
+  // A function of the library that keeps the shape.
+  absl::StatusOr<tensor::Value> Called(const tensor::Source& x) {
+    using Function = std::pair<const char*, std::vector<tensor::Attribute>>;
+    std::vector<Function> functions = {
+        {"tanh", {}},  {"sigmoid", {}}, {"softplus", {}}, {"gelu", {}},      {"mish", {}},
+        {"expm1", {}}, {"log1p", {}},   {"atan", {}},     {"asinh", {}},     {"erf", {}},
+        {"selu", {}},  {"square", {}},  {"softsign", {}}, {"sinh", {}},      {"cosh", {}},
+        {"rsqrt", {}}, {"log10", {}},   {"abs", {}},      {"hard_swish", {}}};
+    if (!shape_.empty() && !IsEmpty()) {
+      const tensor::Attribute axis = {"axis",
+                                      random_.Uniform(0, static_cast<int64_t>(shape_.size()) - 1)};
+      for (const char* f :
+           {"softmax", "log_softmax", "normalize", "cumsum", "cumprod", "cummax", "sort"}) {
+        functions.push_back({f, {axis}});
+      }
+      functions.push_back({"layer_norm", {{"eps", 0.1}}});
+      functions.push_back({"rms_norm", {}});
+    }
+    const Function& f = random_.Pick<Function>(functions);
+    const auto made = b_.Call(f.first, {x}, f.second);
+    if (!made.ok()) return made.status();
+    return (*made)[0];
+  }
+  bool IsEmpty() const { return std::find(shape_.begin(), shape_.end(), 0) != shape_.end(); }
 
   tensor::GraphBuilder& b_;
   Random random_;

@@ -135,8 +135,31 @@ TEST(TensorRules, ProductsWithZerosHaveSecondDerivatives) {
            {2, 3, 4, 5}, {2, 0, 4, 5}, {0, 3, 0, 5}, {0, 0, 0, 5}, {0, 0, 0, 0}}) {
     EXPECT_TRUE(GradientsAreRight(Reduction(Op::kMul, {4}, {0}), {.values = {{0, row}}}));
   }
-  EXPECT_TRUE(GradientsAreRight(Reduction(Op::kMul, {4}, {0}),
-                                {.order = 3, .values = {{0, {2, 0, 3, 4}}}}));
+}
+
+TEST(TensorRules, ShortProductsHaveDerivativesOfAnyOrder) {
+  for (const std::vector<double>& row : std::vector<std::vector<double>>{
+           {2, 0, 3, 4}, {0, 0, 3, 4}, {0, 0, 0, 4}, {0, 0, 0, 0}, {2, 3, 4, 5}}) {
+    EXPECT_TRUE(
+        GradientsAreRight(Reduction(Op::kMul, {4}, {0}), {.order = 4, .values = {{0, row}}}));
+    EXPECT_TRUE(
+        GradientsAreRight(Reduction(Op::kMul, {2, 2}, {0, 1}), {.order = 3, .values = {{0, row}}}));
+  }
+}
+
+// Of more than 16 elements.
+TEST(TensorRules, LongProducts) {
+  std::vector<double> row(18, 1.1);
+  EXPECT_TRUE(GradientsAreRight(Reduction(Op::kMul, {2, 18}, {1}), {.low = 0.5}));
+  row[3] = 0;
+  EXPECT_TRUE(
+      GradientsAreRight(Reduction(Op::kMul, {18}, {0}), {.order = 2, .values = {{0, row}}}));
+  row[7] = 0;
+  EXPECT_TRUE(
+      GradientsAreRight(Reduction(Op::kMul, {18}, {0}), {.order = 2, .values = {{0, row}}}));
+  row[9] = 0;
+  EXPECT_TRUE(
+      GradientsAreRight(Reduction(Op::kMul, {18}, {0}), {.order = 2, .values = {{0, row}}}));
 }
 
 TEST(TensorRules, NarrowSumsAreAccumulatedInFloat32) {
@@ -205,15 +228,32 @@ TEST(TensorRules, ShardsPass) {
   }
 }
 
-TEST(TensorRules, AllReduceOfSumsIsOneAgain) {
+TEST(TensorRules, AllReducesPass) {
   const std::vector<std::string> devices = {"CPU:0", "CPU:1"};
-  for (const std::optional<int64_t> axis : {std::optional<int64_t>(0), std::optional<int64_t>()}) {
-    const BuildFn build = [=](GraphBuilder& b) {
-      auto x = b.Shard(b.Input(0, kF64, {4, 3}), devices, axis);
-      return b.Unshard(Cubed(b, b.AllReduce(Op::kAdd, Cubed(b, x))));
-    };
-    EXPECT_TRUE(GradientsAreRight(build));
+  for (Op by : {Op::kAdd, Op::kMul, Op::kMax}) {
+    for (const std::optional<int64_t> axis :
+         {std::optional<int64_t>(0), std::optional<int64_t>()}) {
+      const BuildFn build = [=](GraphBuilder& b) {
+        auto x = b.Shard(b.Input(0, kF64, {4, 3}), devices, axis);
+        return b.Unshard(Cubed(b, b.AllReduce(by, Cubed(b, x))));
+      };
+      EXPECT_TRUE(GradientsAreRight(build, {.order = 2, .high = 1})) << uop::Name(by);
+    }
   }
+}
+
+TEST(TensorRules, AllReducesShareTiesAndCountZeros) {
+  const auto build = [](Op by) -> BuildFn {
+    return [by](GraphBuilder& b) {
+      auto x = b.Shard(b.Input(0, kF64, {6}), {"CPU:0", "CPU:1"}, 0);
+      return b.Unshard(b.AllReduce(by, x));
+    };
+  };
+  // Both pieces of the result are the maximum (product), so that each counts twice.
+  EXPECT_THAT(GradientsAt(build(Op::kMax), {{0, {1, 5, 3, 2, 5, 0}}})[0],
+              ElementsAre(0, 1, 2, 2, 1, 0));
+  EXPECT_THAT(GradientsAt(build(Op::kMul), {{0, {0, 5, 0, 2, 3, 0}}})[0],
+              ElementsAre(4, 6, 0, 0, 10, 0));
 }
 
 }  // namespace

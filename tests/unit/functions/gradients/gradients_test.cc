@@ -31,8 +31,7 @@ absl::StatusOr<std::vector<Value>> Call(GraphBuilder& b, const Case& c) {
   return b.Call(c.function, inputs, c.attributes);
 }
 
-// Output `k` of the call, mixed with a smooth function of itself, so that higher derivatives are not
-// all zero.
+// Output `k` of the call.
 BuildFn Output(const Case& c, size_t k) {
   return [&c, k](GraphBuilder& b) -> absl::StatusOr<Value> {
     const auto outputs = Call(b, c);
