@@ -184,7 +184,7 @@ class GraphBuilder {
   // d(sum(y * seed)) / d(xs[which]), as nodes of the same graph (core/tensor/gradient): of x's dtype
   // and shape, zeros where no path leads from y to x. No seed: ones. The gradients of one y and seed
   // cost one pass, in whatever calls they are asked for. InvalidArgument: y or x is no float, the
-  // seed has not y's dtype and shape. Unimplemented: an ALLREDUCE of MUL or MAX on the way.
+  // seed has not y's dtype and shape.
   absl::StatusOr<Value> Gradient(const Source& y, const std::optional<Source>& seed,
                                  absl::Span<const Source> xs, int64_t which);
 
