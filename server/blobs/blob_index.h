@@ -31,8 +31,8 @@ struct BlobCheck {
 
 // Thread-safe. An upload that is not complete. Lock order: `mu`, then the index.
 struct PartialBlob {
-  PartialBlob(std::string who, std::string hash, std::optional<uint64_t> bytes, std::string file)
-      : owner(std::move(who)), sha256(std::move(hash)), size(bytes), path(std::move(file)) {}
+  PartialBlob(std::string of, std::string digest, std::optional<uint64_t> bytes, std::string at)
+      : owner(std::move(of)), sha256(std::move(digest)), size(bytes), path(std::move(at)) {}
 
   const std::string owner, sha256;
   const std::optional<uint64_t> size;  // None: found on disk, and nobody has said it yet.
