@@ -17,6 +17,10 @@
 #include "server/blobs/blob_store.h"
 #include "server/executor/executor.h"
 #include "server/ops/listen.h"
+#include "server/ops/log.h"
+#include "server/ops/metrics.h"
+#include "server/ops/profile.h"
+#include "server/rpc/admin_service.h"
 #include "server/rpc/kiln_service.h"
 #include "server/server_info.h"
 #include "server/session/session_manager.h"
@@ -62,6 +66,14 @@ class GrpcDaemon final : public Daemon {
                                                      .compile_threads = options_.compile_threads}));
     const std::string default_device = devices.front()->name();
     OpenBlobs();
+    metrics_ = Metrics::Make(*engine_, devices);
+    if (!options_.metrics_address.empty()) {
+      KILN_RETURN_IF_ERROR(metrics_->Serve(options_.metrics_address));
+    }
+    profiler_.emplace(*engine_);
+    observers_.Add(metrics_.get());
+    observers_.Add(&*profiler_);
+    observers_.Add(&log_);
     description_.emplace(std::move(devices), options_.limits, /*shared_memory_socket=*/"");
     sessions_.emplace(ExecutorServices{.engine = engine_.get(),
                                        .registry = &registry_,
@@ -69,14 +81,28 @@ class GrpcDaemon final : public Daemon {
                                        .pool = &pool_,
                                        .shares = &shares_,
                                        .events = &events_,
-                                       .blobs = blobs_.get()},
+                                       .blobs = blobs_.get(),
+                                       .observer = &observers_},
                       options_.limits);
     service_.emplace(*sessions_, *description_, blobs_.get());
+    admin_.emplace(AdminSources{.sessions = &*sessions_,
+                                .description = &*description_,
+                                .engine = engine_.get(),
+                                .metrics = metrics_.get(),
+                                .profiler = &*profiler_,
+                                .blobs = blobs_.get(),
+                                .drain = [this](absl::Duration d) { DrainRequested(d); }});
     return Listen();
   }
 
   const std::vector<std::string>& addresses() const override { return addresses_; }
+  absl::Status cache_status() const override { return engine_->cache_status(); }
   const absl::Status& blob_status() const override { return blob_status_; }
+
+  void OnDrainRequested(std::function<void(absl::Duration)> callback) override {
+    absl::MutexLock lock(&mu_);
+    on_drain_ = std::move(callback);
+  }
 
   int Shutdown(absl::Time deadline) override {
     server_->GetHealthCheckService()->SetServingStatus(false);
@@ -91,6 +117,16 @@ class GrpcDaemon final : public Daemon {
   }
 
  private:
+  void DrainRequested(absl::Duration deadline) {
+    sessions_->Drain();
+    std::function<void(absl::Duration)> callback;
+    {
+      absl::MutexLock lock(&mu_);
+      callback = std::exchange(on_drain_, nullptr);
+    }
+    if (callback) callback(deadline);
+  }
+
   // A daemon without blobs still serves everything else.
   void OpenBlobs() {
     if (!options_.blob_folder.has_value()) return;
@@ -123,6 +159,7 @@ class GrpcDaemon final : public Daemon {
       builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &ports[i]);
     }
     builder.RegisterService(&*service_);
+    builder.RegisterService(&*admin_);
     server_ = builder.BuildAndStart();
     for (size_t i = 0; i < ports.size(); ++i) {
       const std::string& address = options_.listen[i];
@@ -147,12 +184,20 @@ class GrpcDaemon final : public Daemon {
   WorkPool pool_;
   std::unique_ptr<BlobStore> blobs_;  // Null: there are none, and blob_status_ may say why.
   absl::Status blob_status_;
+  std::unique_ptr<Metrics> metrics_;
+  std::optional<Profiler> profiler_;
+  LogObserver log_;
+  Observers observers_;
   std::optional<ServerDescription> description_;
   std::optional<SessionManager> sessions_;
   std::optional<KilnService> service_;
+  std::optional<AdminService> admin_;
   std::vector<std::unique_ptr<SocketLock>> locks_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;
+
+  absl::Mutex mu_;
+  std::function<void(absl::Duration)> on_drain_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace

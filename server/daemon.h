@@ -5,6 +5,7 @@
 //   daemon->Shutdown(deadline);
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,7 @@ struct DaemonOptions {
   int compile_threads = 0;  // 0: one for each core.
   // Where blobs are kept; none: they are not. A folder that can't be used is no error.
   std::optional<std::string> blob_folder;
+  std::string metrics_address;  // Serves http://<it>/metrics; empty: nothing.
   SessionLimits limits;
 };
 
@@ -43,9 +45,13 @@ class Daemon {
                                                        DaemonOptions options);
   virtual ~Daemon() = default;
 
+  // Calls once when an operator asks the daemon to drain, with the deadline wished for (zero: the
+  // default). On a thread of gRPC: must not block.
+  virtual void OnDrainRequested(std::function<void(absl::Duration deadline)> callback) = 0;
   // Where it listens, with the ports that were picked, in the order of the options.
   virtual const std::vector<std::string>& addresses() const = 0;
-  // Why no blobs are kept, though a folder was given.
+  // Why compiled kernels or blobs are not kept, though a folder was given.
+  virtual absl::Status cache_status() const = 0;
   virtual const absl::Status& blob_status() const = 0;
   // Takes no new sessions and waits for those there are to close, until the deadline; ends what is left.
   // Then nothing listens any more. Returns how many sessions it has ended.

@@ -42,6 +42,7 @@ absl::Status RegisterCpuBackend(runtime::Registry& registry, CpuOptions options)
                            std::string name) -> absl::StatusOr<std::unique_ptr<runtime::Device>> {
          return std::make_unique<CpuDevice>(CpuDevice::Options{.name = std::move(name),
                                                                .cores = CoresOf(index, options),
+                                                               .memory_bytes = options.memory_bytes,
                                                                .pin_threads = options.pin_threads});
        }});
 }

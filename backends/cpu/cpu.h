@@ -15,6 +15,7 @@ struct CpuOptions {
   int num_devices = 1;
   // Cores to use, of those this process may run on; 0: all.
   int max_cores = 0;
+  int64_t memory_bytes = 0;  // Of each device; 0: the memory of the machine.
   // Each thread stays on a core of its own. Else it stays on the cores of its device, which is
   // better where other processes compute too.
   bool pin_threads = false;

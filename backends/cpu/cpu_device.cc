@@ -74,7 +74,7 @@ CpuDevice::CpuDevice(Options options)
     : options_(std::move(options)),
       target_(MakeTarget(static_cast<int>(options_.cores.size()))),
       compiler_id_(backend_llvm::CompilerId(backend_llvm::ThisCpu())),
-      memory_(*this, {}),
+      memory_(*this, {.total_bytes = options_.memory_bytes}),
       pool_(static_cast<int>(options_.cores.size()) - 1, [this](int i) { StartThread(i + 1); }),
       executor_({.run_kernel =
                      [this](const Executable& executable, absl::Span<const BufferSlice> buffers,

@@ -19,7 +19,8 @@ class CpuDevice final : public runtime::Device {
  public:
   struct Options {
     std::string name;
-    std::vector<int> cores;  // At least one: one thread for each.
+    std::vector<int> cores;    // At least one: one thread for each.
+    int64_t memory_bytes = 0;  // 0: the memory of the machine.
     bool pin_threads = false;
   };
   explicit CpuDevice(Options options);
@@ -32,6 +33,7 @@ class CpuDevice final : public runtime::Device {
   std::shared_ptr<runtime::Queue> OpenQueue(runtime::QueueOptions options) override {
     return executor_.OpenQueue(std::move(options));
   }
+  int64_t busy_ns() const override { return executor_.busy_ns(); }
   bool Reaches(const runtime::Device& other) const override;
   const std::string& compiler_id() const override { return compiler_id_; }
   absl::StatusOr<std::string> Compile(const codegen::Program& program) override;

@@ -68,6 +68,7 @@ class InterpDevice final : public runtime::Device {
   std::shared_ptr<runtime::Queue> OpenQueue(runtime::QueueOptions options) override {
     return executor_.OpenQueue(std::move(options));
   }
+  int64_t busy_ns() const override { return executor_.busy_ns(); }
   bool Reaches(const runtime::Device& other) const override { return other.kind() == kind(); }
   const std::string& compiler_id() const override { return compiler_id_; }
 

@@ -42,6 +42,7 @@ class NullDevice final : public runtime::Device {
   std::shared_ptr<runtime::Queue> OpenQueue(runtime::QueueOptions options) override {
     return executor_.OpenQueue(std::move(options));
   }
+  int64_t busy_ns() const override { return executor_.busy_ns(); }
   bool Reaches(const runtime::Device& other) const override { return other.kind() == kind(); }
   const std::string& compiler_id() const override { return compiler_id_; }
   absl::StatusOr<std::string> Compile(const codegen::Program&) override {

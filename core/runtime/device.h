@@ -127,6 +127,8 @@ class Device {
   // A queue for one client. When the last pointer is gone, what it has to do is still done; then
   // the device uses it again. So their number is that of queues open at one time.
   virtual std::shared_ptr<Queue> OpenQueue(QueueOptions options) = 0;
+  // How long commands of all queues have run, since the device was made.
+  virtual int64_t busy_ns() const = 0;
   // Whether queues of this device can copy from and to the memory of `other`.
   virtual bool Reaches(const Device& other) const = 0;
   // Everything beside the program that the bytes of Compile depend on: compiler and its version,

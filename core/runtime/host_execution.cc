@@ -31,6 +31,7 @@ void HostScheduler::Execute(HostQueue& q, uint64_t until) {
     job.device_ns += ns;
     q.device_ns_.store(q.device_ns_.load(std::memory_order_relaxed) + ns,
                        std::memory_order_relaxed);
+    busy_ns_.store(busy_ns_.load(std::memory_order_relaxed) + ns, std::memory_order_relaxed);
     if (is_done) Finish(q, job);
     mu_.Lock();
     q.used_ns_ += ns;

@@ -99,6 +99,7 @@ class HostScheduler : public std::enable_shared_from_this<HostScheduler> {
   void End();
   // Queues that there are, open or not.
   int num_queues() const;
+  int64_t busy_ns() const { return busy_ns_.load(std::memory_order_relaxed); }
 
  private:
   friend class HostQueue;
@@ -148,6 +149,7 @@ class HostScheduler : public std::enable_shared_from_this<HostScheduler> {
   const Options options_;
   // Read between two commands: why it might be time to stop.
   std::atomic<int> attention_ = kNone;
+  std::atomic<int64_t> busy_ns_ = 0;  // Written by who executes.
   std::atomic<bool> bell_ = false;  // See Ring. Written under mu_.
   mutable absl::Mutex mu_;
   absl::CondVar bell_rung_;
@@ -184,6 +186,7 @@ class HostExecutor {
     return scheduler_->Open(std::move(options));
   }
   int num_queues() const { return scheduler_->num_queues(); }
+  int64_t busy_ns() const { return scheduler_->busy_ns(); }
 
  private:
   // Shared with threads that are about to leave it, when the last job is done.

@@ -92,6 +92,7 @@ KernelCache::KernelCache(Options options)
 
 absl::StatusOr<std::shared_ptr<const Executable>> KernelCache::Get(const KernelSource& source,
                                                                    Device& device) {
+  ++num_asked_;
   const Digest id = IdOf(source, device);
   return loaded_.Get({id, device.name()}, [&] { return Load(id, source, device); });
 }
@@ -149,7 +150,7 @@ absl::StatusOr<CompiledKernel> KernelCache::Compile(const KernelSource& source, 
 }
 
 KernelCache::Counters KernelCache::counters() const {
-  return {num_lowered_, num_compiled_, num_loaded_, lower_ns_, compile_ns_};
+  return {num_asked_, num_lowered_, num_compiled_, num_loaded_, lower_ns_, compile_ns_};
 }
 
 }  // namespace kiln::runtime

@@ -48,6 +48,7 @@ class KernelCache {
   absl::StatusOr<std::shared_ptr<const Executable>> Get(const KernelSource& source, Device& device);
 
   struct Counters {
+    int64_t asked = 0;  // Calls of Get.
     int64_t lowered = 0, compiled = 0, loaded = 0;
     int64_t lower_ns = 0, compile_ns = 0;  // Of computing, in all threads together.
   };
@@ -66,7 +67,7 @@ class KernelCache {
   ObjectStore* const store_;
   SingleFlightCache<LoadedKey, std::shared_ptr<const Executable>> loaded_;
   SingleFlightCache<Digest, std::shared_ptr<const CompiledKernel>> compiled_;
-  std::atomic<int64_t> num_lowered_ = 0, num_compiled_ = 0, num_loaded_ = 0;
+  std::atomic<int64_t> num_asked_ = 0, num_lowered_ = 0, num_compiled_ = 0, num_loaded_ = 0;
   std::atomic<int64_t> lower_ns_ = 0, compile_ns_ = 0;
 };
 

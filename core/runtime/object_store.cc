@@ -188,7 +188,9 @@ void ObjectStore::Evict() {
 
 ObjectStore::Counters ObjectStore::counters() const {
   absl::MutexLock lock(&mu_);
-  return counters_;
+  Counters counters = counters_;
+  counters.bytes = known_bytes_;
+  return counters;
 }
 
 }  // namespace kiln::runtime

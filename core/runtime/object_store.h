@@ -40,6 +40,7 @@ class ObjectStore {
     int64_t hits = 0, misses = 0;
     int64_t damaged = 0;  // Found, but not what was stored. Among the misses.
     int64_t stored = 0, failed_stores = 0, evicted = 0;
+    int64_t bytes = 0;  // In the folder, as far as this process knows.
   };
   Counters counters() const;
 

@@ -22,6 +22,8 @@
 namespace kiln::runtime {
 
 struct StreamOptions {
+  // For KernelEvent. 0: a number that no other stream without one has.
+  uint64_t id = 0;
   // Graphs whose command lists are kept ready, the least recently run goes.
   int max_recorded_graphs = 256;
 };

@@ -5,7 +5,8 @@
 namespace kiln::runtime {
 
 std::shared_ptr<Stream> SubmitState::NewStream(StreamOptions options) {
-  auto stream = std::make_shared<Stream>(++num_streams_, probe_, options);
+  const uint64_t id = options.id != 0 ? options.id : ++num_streams_;
+  auto stream = std::make_shared<Stream>(id, probe_, options);
   absl::MutexLock lock(&streams_mu_);
   if (streams_.size() >= sweep_at_) {
     std::erase_if(streams_, [](const auto& s) { return s.expired(); });

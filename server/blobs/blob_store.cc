@@ -253,4 +253,6 @@ absl::Status BlobUpload::Resume(uint64_t offset) {
   return absl::OkStatus();
 }
 
+int64_t BlobStore::bytes() const { return index_->bytes(); }
+
 }  // namespace kiln::server

@@ -22,7 +22,7 @@ Executor::Executor(ExecutorServices services, SessionLimits limits, uint64_t ses
     : services_(std::move(services)),
       limits_(limits),
       session_(session),
-      stream_(services_.engine->NewStream()),
+      stream_(services_.engine->NewStream({.id = session})),
       memory_({.max_buffers = limits.max_buffers, .max_bytes = limits.max_bytes}),
       graphs_({.max_graphs = limits.max_graphs,
                .max_nodes = limits.max_graph_nodes,

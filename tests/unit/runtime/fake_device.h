@@ -38,6 +38,7 @@ class FakeDevice final : public Device {
   std::shared_ptr<Queue> OpenQueue(QueueOptions options) override {
     return executor_.OpenQueue(std::move(options));
   }
+  int64_t busy_ns() const override { return executor_.busy_ns(); }
   bool Reaches(const Device&) const override { return true; }
   const std::string& compiler_id() const override { return compiler_id_; }
   absl::StatusOr<std::string> Compile(const codegen::Program& program) override {
