@@ -38,6 +38,8 @@ std::string DefaultFolder(const char* systemd, const char* name) {
   return "";
 }
 
+bool IsFolder(const std::string& folder) { return !folder.empty() && folder != "none"; }
+
 // What is parsed into, where the types of Config are not CLI11's.
 struct Raw {
   std::string cache = DefaultFolder("CACHE_DIRECTORY", "kernels");
@@ -83,11 +85,11 @@ void AddFlags(CLI::App& app, Config& config, Raw& raw) {
       ->group(kDevices);
 
   constexpr char kCaches[] = "Caches";
-  app.add_option("--cache", raw.cache, "folder for compiled kernels; empty: none")
+  app.add_option("--cache", raw.cache, "folder for compiled kernels, or none")
       ->capture_default_str()
       ->group(kCaches);
   AddBytes(app, "--max-cache-bytes", daemon.max_cache_bytes, "size of that folder")->group(kCaches);
-  app.add_option("--blobs", raw.blobs, "folder for uploaded blobs; empty: none")
+  app.add_option("--blobs", raw.blobs, "folder for uploaded blobs, or none")
       ->capture_default_str()
       ->group(kCaches);
   AddBytes(app, "--max-blob-bytes", limits.max_blob_bytes, "size of one blob")->group(kCaches);
@@ -158,8 +160,8 @@ std::variant<Config, ConfigExit> ParseConfig(int argc, const char* const* argv) 
     if (code == 0) return ConfigExit{0, out.str()};
     return ConfigExit{2, absl::StrCat("kilnd: ", e.what(), "\nTry kilnd --help.\n")};
   }
-  if (!raw.cache.empty()) config.daemon.cache_folder = raw.cache;
-  if (!raw.blobs.empty()) config.daemon.blob_folder = raw.blobs;
+  if (IsFolder(raw.cache)) config.daemon.cache_folder = raw.cache;
+  if (IsFolder(raw.blobs)) config.daemon.blob_folder = raw.blobs;
   config.daemon.metrics_address = config.metrics;
   config.daemon.devices.clear();
   for (int i = 0; i < config.cpu_devices; ++i) {
