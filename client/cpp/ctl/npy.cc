@@ -122,6 +122,8 @@ class HeaderReader {
     header_.kind = (*descr)[1];
     header_.item_bytes = static_cast<uint32_t>((*descr)[2] - '0');
     const char order = (*descr)[0];
+    // How some versions of ml_dtypes call float8.
+    if (header_.kind == 'f' && header_.item_bytes == 1) header_.kind = 'V';
     if (!IsKnownType(header_.kind, header_.item_bytes)) {
       return absl::InvalidArgumentError(
           absl::StrCat("has dtype \"", Printable(*descr),
@@ -186,7 +188,9 @@ class HeaderReader {
   bool has_descr_ = false, has_order_ = false, has_shape_ = false;
 };
 
-absl::StatusOr<uint64_t> BytesOf(uint32_t item_bytes, absl::Span<const uint64_t> dims) {
+}  // namespace
+
+absl::StatusOr<uint64_t> ArrayBytes(uint64_t item_bytes, absl::Span<const uint64_t> dims) {
   // A size of 0 makes the array empty, whatever the others are.
   for (const uint64_t dim : dims) {
     if (dim == 0) return uint64_t{0};
@@ -200,8 +204,6 @@ absl::StatusOr<uint64_t> BytesOf(uint32_t item_bytes, absl::Span<const uint64_t>
   }
   return bytes;
 }
-
-}  // namespace
 
 absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view start) {
   if (start.substr(0, kMagic.size()) != kMagic) {
@@ -230,7 +232,7 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view start) {
   absl::Status status = HeaderReader(start.substr(begin, size), header).Read();
   if (!status.ok()) return status;
   header.header_bytes = begin + size;
-  absl::StatusOr<uint64_t> bytes = BytesOf(header.item_bytes, header.dims);
+  absl::StatusOr<uint64_t> bytes = ArrayBytes(header.item_bytes, header.dims);
   if (!bytes.ok()) return bytes.status();
   header.data_bytes = *bytes;
   return header;

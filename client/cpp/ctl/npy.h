@@ -34,6 +34,9 @@ inline constexpr size_t kMaxNpyHeaderBytes = 12 + (size_t{64} << 10);
 // `start`: all of a file, or its first kMaxNpyHeaderBytes. InvalidArgument: what is wrong with it.
 absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view start);
 
+// Bytes of so many elements. InvalidArgument: 2^63 or more.
+absl::StatusOr<uint64_t> ArrayBytes(uint64_t item_bytes, absl::Span<const uint64_t> dims);
+
 // Whether elements of the file are elements of this dtype, bit by bit.
 bool IsOfDType(const NpyHeader& header, v1::DType dtype);
 // "float32", "bfloat16", as people write it.
