@@ -1,75 +1,18 @@
 #include "backends/llvm/compile.h"
 
-#include <map>
-#include <mutex>
-#include <vector>
+#include <time.h>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
+#include <utility>
 
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/Target/TargetMachine.h"
-#include "llvm/TargetParser/Host.h"
 
 #include "backends/llvm/emitter.h"
+#include "backends/llvm/machine_code.h"
 #include "core/dtype/status.h"
 
 namespace kiln::backend_llvm {
 namespace {
-
-using Machine = std::unique_ptr<llvm::TargetMachine>;
-
-absl::StatusOr<Machine> MakeMachine(const HostCpu& cpu) {
-  static const bool initialised = [] {
-    return !llvm::InitializeNativeTarget() && !llvm::InitializeNativeTargetAsmPrinter();
-  }();
-  if (!initialised) return absl::InternalError("LLVM has no native target");
-  const std::string triple = llvm::sys::getProcessTriple();
-  std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (target == nullptr) return absl::InternalError(error);
-  Machine machine(target->createTargetMachine(triple, cpu.name, cpu.features, llvm::TargetOptions(),
-                                              llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                              llvm::CodeGenOptLevel::Less, /*JIT=*/true));
-  if (machine == nullptr)
-    return absl::InternalError(absl::StrCat("no target machine for ", triple));
-  return machine;
-}
-
-// Machines that no thread uses at the moment: making one costs half of a millisecond. Thread-safe.
-class MachinePool {
- public:
-  absl::StatusOr<Machine> Take(const HostCpu& cpu) {
-    {
-      absl::MutexLock lock(&mu_);
-      std::vector<Machine>& free = free_[CompilerId(cpu)];
-      if (!free.empty()) {
-        Machine machine = std::move(free.back());
-        free.pop_back();
-        return machine;
-      }
-    }
-    return MakeMachine(cpu);
-  }
-  void Return(const HostCpu& cpu, Machine machine) {
-    absl::MutexLock lock(&mu_);
-    free_[CompilerId(cpu)].push_back(std::move(machine));
-  }
-
- private:
-  absl::Mutex mu_;
-  std::map<std::string, std::vector<Machine>> free_ ABSL_GUARDED_BY(mu_);
-};
-
-MachinePool& Pool() {
-  static auto* const pool = new MachinePool();
-  return *pool;
-}
 
 absl::Status EmitInto(const codegen::Program& program, const HostCpu& cpu,
                       const llvm::TargetMachine& machine, llvm::Module& module) {
@@ -85,37 +28,59 @@ absl::Status EmitInto(const codegen::Program& program, const HostCpu& cpu,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> Compile(const codegen::Program& program, const HostCpu& cpu,
-                                    llvm::TargetMachine& machine) {
-  llvm::LLVMContext context;
-  llvm::Module module("kiln", context);
-  KILN_RETURN_IF_ERROR(EmitInto(program, cpu, machine, module));
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
-  llvm::MCContext* mc = nullptr;
-  if (machine.addPassesToEmitMC(passes, mc, stream, /*DisableVerify=*/true)) {
-    return absl::InternalError("LLVM makes no object files for this target");
+double ThreadMs() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
+struct Compiled {
+  std::string object;
+  CompileCosts costs;
+};
+
+absl::StatusOr<Compiled> Compile(const codegen::Program& program, const HostCpu& cpu) {
+  const double start = ThreadMs();
+  KILN_ASSIGN_OR_RETURN(const GeneratorLease generator, GeneratorLease::Take(cpu));
+  Compiled result;
+  double emitted = 0;
+  {
+    llvm::LLVMContext context;
+    llvm::Module module("kiln", context);
+    KILN_RETURN_IF_ERROR(EmitInto(program, cpu, generator->machine(), module));
+    result.costs.ir_instructions = module.getInstructionCount();
+    emitted = ThreadMs();
+    result.object = generator->Run(module);
   }
-  passes.run(module);
-  return std::string(bytes.begin(), bytes.end());
+  result.costs.object_bytes = static_cast<int64_t>(result.object.size());
+  result.costs.emit_ms = emitted - start;
+  result.costs.llvm_ms = ThreadMs() - emitted;
+  return result;
+}
+
+absl::StatusOr<Compiled> CompileNamed(const codegen::Program& program, const HostCpu& cpu) {
+  absl::StatusOr<Compiled> result = Compile(program, cpu);
+  if (!result.ok()) return StatusBuilder(result.status()) << "while compiling " << program.name;
+  return result;
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> CompileProgram(const codegen::Program& program, const HostCpu& cpu) {
-  KILN_ASSIGN_OR_RETURN(Machine machine, Pool().Take(cpu));
-  absl::StatusOr<std::string> object = Compile(program, cpu, *machine);
-  Pool().Return(cpu, std::move(machine));
-  if (!object.ok()) return StatusBuilder(object.status()) << "while compiling " << program.name;
-  return object;
+  KILN_ASSIGN_OR_RETURN(Compiled result, CompileNamed(program, cpu));
+  return std::move(result.object);
+}
+
+absl::StatusOr<CompileCosts> MeasureCompile(const codegen::Program& program, const HostCpu& cpu) {
+  KILN_ASSIGN_OR_RETURN(const Compiled result, CompileNamed(program, cpu));
+  return result.costs;
 }
 
 absl::StatusOr<std::string> ProgramToIr(const codegen::Program& program, const HostCpu& cpu) {
-  KILN_ASSIGN_OR_RETURN(const Machine machine, MakeMachine(cpu));
+  KILN_ASSIGN_OR_RETURN(const GeneratorLease generator, GeneratorLease::Take(cpu));
   llvm::LLVMContext context;
   llvm::Module module("kiln", context);
-  KILN_RETURN_IF_ERROR(EmitInto(program, cpu, *machine, module));
+  KILN_RETURN_IF_ERROR(EmitInto(program, cpu, generator->machine(), module));
   std::string text;
   llvm::raw_string_ostream stream(text);
   module.print(stream, nullptr);

@@ -24,6 +24,14 @@ absl::StatusOr<std::string> CompileProgram(const codegen::Program& program, cons
 // The LLVM IR that CompileProgram makes: for people.
 absl::StatusOr<std::string> ProgramToIr(const codegen::Program& program, const HostCpu& cpu);
 
+// What the machine code of a program costs to make.
+struct CompileCosts {
+  int64_t ir_instructions = 0;  // That the emitter wrote.
+  int64_t object_bytes = 0;
+  double emit_ms = 0, llvm_ms = 0;  // Time of this thread: to the IR, and from there to the object.
+};
+absl::StatusOr<CompileCosts> MeasureCompile(const codegen::Program& program, const HostCpu& cpu);
+
 // Runs one core: buffers by number of their PARAM, variables in the order of Program::variables.
 // Buffers do not overlap.
 using KernelFunction = void (*)(void* const* buffers, const int64_t* variables, int64_t core);

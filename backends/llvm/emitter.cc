@@ -33,7 +33,7 @@ Emitter::Emitter(const codegen::Program& program, const Plan& plan, const HostCp
 }
 
 absl::Status Emitter::Run() {
-  MakeFunctions();
+  MakeFunction();
   for (Ref n : program_.linear->src()) KILN_RETURN_IF_ERROR(Emit(n));
   // Stores past the caches are ordered by nothing else.
   if (has_streams_) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
@@ -41,52 +41,28 @@ absl::Status Emitter::Run() {
   return absl::OkStatus();
 }
 
-// The entry point takes pointers apart and calls a function in which they are arguments, so that
-// they can be said not to overlap.
-void Emitter::MakeFunctions() {
+// What the arguments point to is read once, before everything else.
+void Emitter::MakeFunction() {
   llvm::Type* pointer = b_.getPtrTy();
   llvm::Type* i64 = b_.getInt64Ty();
-  const size_t num_buffers = program_.buffers.size(), num_variables = program_.variables.size();
-  std::vector<llvm::Type*> types(num_buffers, pointer);
-  types.insert(types.end(), num_variables + 1, i64);
-  llvm::Type* none = b_.getVoidTy();
-  function_ = llvm::Function::Create(llvm::FunctionType::get(none, types, false),
-                                     llvm::Function::InternalLinkage, "body", module_);
-  llvm::Function* entry =
-      llvm::Function::Create(llvm::FunctionType::get(none, {pointer, pointer, i64}, false),
-                             llvm::Function::ExternalLinkage, kEntryName, module_);
-  for (llvm::Function* f : {function_, entry}) {
-    f->addFnAttr(llvm::Attribute::NoUnwind);
-    f->addFnAttr("target-cpu", cpu_.name);
-    f->addFnAttr("target-features", cpu_.features);
-    f->addFnAttr("prefer-vector-width", absl::StrCat(cpu_.vector_bytes * 8));
-  }
-  b_.SetInsertPoint(BasicBlock::Create(context_, "entry", entry));
-  std::vector<Value*> arguments;
-  for (size_t i = 0; i < num_buffers + num_variables; ++i) {
-    const bool is_buffer = i < num_buffers;
-    Value* array = entry->getArg(is_buffer ? 0 : 1);
-    llvm::Type* type = is_buffer ? pointer : i64;
-    const uint64_t at = is_buffer ? i : i - num_buffers;
-    arguments.push_back(b_.CreateLoad(type, b_.CreateConstGEP1_64(type, array, at)));
-  }
-  arguments.push_back(entry->getArg(2));
-  b_.CreateCall(function_, arguments)->setTailCall();
-  b_.CreateRetVoid();
-
-  for (size_t i = 0; i < num_buffers; ++i) {
-    llvm::Argument* arg = function_->getArg(static_cast<unsigned>(i));
-    arg->addAttr(llvm::Attribute::NoAlias);
-    if (!program_.buffers[i].is_written) arg->addAttr(llvm::Attribute::ReadOnly);
-    buffers_.push_back(arg);
-  }
-  for (size_t i = 0; i < num_variables; ++i) {
-    variables_.push_back(function_->getArg(static_cast<unsigned>(num_buffers + i)));
-  }
-  core_ = function_->getArg(static_cast<unsigned>(num_buffers + num_variables));
+  function_ = llvm::Function::Create(
+      llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, i64}, false),
+      llvm::Function::ExternalLinkage, kEntryName, module_);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  function_->addFnAttr("prefer-vector-width", absl::StrCat(cpu_.vector_bytes * 8));
   prologue_ = BasicBlock::Create(context_, "prologue", function_);
   BasicBlock* start = BasicBlock::Create(context_, "start", function_);
   b_.SetInsertPoint(prologue_);
+  // Nothing writes there while the kernel runs.
+  const auto read = [&](llvm::Type* type, unsigned array, size_t i) {
+    llvm::LoadInst* load =
+        b_.CreateLoad(type, b_.CreateConstGEP1_64(type, function_->getArg(array), i));
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    return load;
+  };
+  for (size_t i = 0; i < program_.buffers.size(); ++i) buffers_.push_back(read(pointer, 0, i));
+  for (size_t i = 0; i < program_.variables.size(); ++i) variables_.push_back(read(i64, 1, i));
+  core_ = function_->getArg(2);
   b_.CreateBr(start);
   b_.SetInsertPoint(start);
 }

@@ -63,7 +63,7 @@ class Emitter {
   };
   using AddressKey = std::tuple<llvm::Value*, llvm::Value*, int64_t>;
 
-  void MakeFunctions();
+  void MakeFunction();
   absl::Status Emit(Ref n);
   absl::Status EmitAlu(Ref n);
   void EmitReduce(Ref n);

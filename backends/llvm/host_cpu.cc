@@ -15,7 +15,7 @@ namespace kiln::backend_llvm {
 namespace {
 
 // Raised whenever the code made for one program changes.
-constexpr int kEmitterVersion = 4;
+constexpr int kEmitterVersion = 5;
 
 HostCpu Detect() {
   HostCpu cpu;

@@ -52,36 +52,56 @@ Ref SplitElement(Graph& g, Ref element) {
   return sum->constant == 0 ? total : g.Add(total, constant);
 }
 
+// How often the instruction of `n` runs, for each choice of the lanes that are a vector: once for
+// each combination of loops and of the other lanes, and for each lane of the vector where that is no
+// vector in memory.
+void AddCosts(Graph& g, Ref n, absl::Span<const Ref> candidates, std::vector<double>& costs) {
+  const bool is_access = n->Is(Op::kLoad) || n->Is(Op::kStore);
+  const bool computes = uop::IsAlu(n->op) && n->dtype != DType::kIndex;
+  if (!is_access && !computes && !n->Is(Op::kReduce)) return;
+  // A reduction takes place where its operand is.
+  const absl::Span<const Ref> ranges = uop::RangesOf(g, n->Is(Op::kStore)    ? n->src(0)
+                                                        : n->Is(Op::kReduce) ? n->src(0)
+                                                                             : n);
+  double times = 1;
+  for (Ref r : ranges) times *= std::max<double>(1, static_cast<double>(VMax(g, r->src(0))));
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    Ref lane = candidates[i];
+    if (std::find(ranges.begin(), ranges.end(), lane) == ranges.end()) {
+      costs[i] += times;
+      continue;
+    }
+    bool is_vector = true;
+    if (is_access && DependsOn(g, n->src(0)->src(1), lane)) {
+      const std::optional<symbolic::Affine> sum = symbolic::AffineOf(g, n->src(0)->src(1));
+      is_vector = sum.has_value() && sum->CoefOf(lane) == 1;
+    }
+    // Lanes of their own have to be put together, or taken apart.
+    costs[i] += is_vector ? times / static_cast<double>(ConstEnd(lane)) : 2 * times;
+  }
+}
+
 }  // namespace
 
 int32_t ChooseVectorAxis(Graph& g, Ref root) {
-  const std::vector<Ref> ranges = RangesBelow(root);
-  Ref best = nullptr;
-  int best_score = 0;
-  std::vector<Ref> accesses;
-  for (Ref lane : ranges) {
-    if (!IsLane(lane) || ConstEnd(lane) < 2 || !std::has_single_bit(uint64_t(ConstEnd(lane)))) {
-      continue;
+  std::vector<Ref> candidates;
+  for (Ref lane : RangesBelow(root)) {
+    if (IsLane(lane) && ConstEnd(lane) >= 2 && std::has_single_bit(uint64_t(ConstEnd(lane)))) {
+      candidates.push_back(lane);
     }
-    if (accesses.empty()) {
-      uop::Visit(root, [&](Ref n) {
-        if (n->Is(Op::kIndex)) accesses.push_back(n->src(1));
-        return true;
-      });
-    }
-    int score = 0;
-    for (Ref element : accesses) {
-      if (!DependsOn(g, element, lane)) continue;
-      const std::optional<symbolic::Affine> sum = symbolic::AffineOf(g, element);
-      score += sum.has_value() && sum->CoefOf(lane) == 1 ? 2 : -1;
-    }
-    const bool better = best == nullptr || score > best_score ||
-                        (score == best_score && ConstEnd(lane) >= ConstEnd(best));
-    if (!better) continue;
-    best = lane;
-    best_score = score;
   }
-  return best == nullptr ? -1 : AxisId(best);
+  if (candidates.size() < 2) return candidates.empty() ? -1 : AxisId(candidates[0]);
+  std::vector<double> costs(candidates.size());
+  uop::Visit(root, [&](Ref n) {
+    AddCosts(g, n, candidates, costs);
+    return true;
+  });
+  size_t best = 0;
+  for (size_t i = 1; i < candidates.size(); ++i) {
+    const bool is_wider = ConstEnd(candidates[i]) >= ConstEnd(candidates[best]);
+    if (costs[i] < costs[best] || (costs[i] == costs[best] && is_wider)) best = i;
+  }
+  return AxisId(candidates[best]);
 }
 
 Ref SplitElementIndices(Graph& g, Ref root) {

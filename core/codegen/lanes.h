@@ -7,8 +7,8 @@
 
 namespace kiln::codegen::internal {
 
-// Axis id of the lane range that makes the best machine vector: contiguous in most accesses, and
-// scattered in fewest; -1 if there is none whose size is a power of two.
+// Axis id of the lane range that makes the best machine vector: the one that takes the fewest
+// instructions; -1 if there is none whose size is a power of two.
 int32_t ChooseVectorAxis(Graph& g, Ref root);
 
 // The kernel with element indices as sums in an order that codegen/program.h describes: what

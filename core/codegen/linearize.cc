@@ -33,6 +33,7 @@ class Linearizer {
   absl::StatusOr<Ref> Run() {
     KILN_RETURN_IF_ERROR(FindDepths());
     FindLoadsBeforeStores();
+    FindHomes();
     Sort();
     Emit(kOutside);
     return g_.Make(Op::kLinear, DType::kVoid, out_);
@@ -98,6 +99,56 @@ class Linearizer {
     if (!any) loads_.clear();
   }
 
+  // The blocks of instructions. Where all users are in an inner block and wait there for a loop to
+  // end, as what comes after a reduction does, a value that costs little is computed there as well:
+  // outside, it would take a register all through the loop.
+  void FindHomes() {
+    uop::NodeMap<int> used_in;  // The block of all users; kSeveral.
+    std::vector<bool> has_loops(blocks_.size());
+    for (Ref n : nodes_) {
+      if (n->Is(Op::kEnd)) has_loops[static_cast<size_t>(BlockOf(n))] = true;
+      waits_[n] = n->Is(Op::kEnd) || std::any_of(n->src().begin(), n->src().end(),
+                                                 [this](Ref s) { return waits_.Get(s); });
+    }
+    for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it) {
+      Ref n = *it;
+      if (IsLoop(n)) used_in[n->src(0)] = kSeveral;
+      if (!IsInstruction(n) || IsLoop(n)) continue;
+      int home = BlockOf(n);
+      const int users = used_in.Get(n);
+      if (users > kOutside && users != home && has_loops[static_cast<size_t>(users)] &&
+          MayMove(n)) {
+        home = users;
+      }
+      home_[n] = home;
+      for (Ref s : n->src()) {
+        int& used = used_in[s];
+        used = used == 0 || used == home ? home : kSeveral;
+        if (home == kOutside) used = kSeveral;
+      }
+    }
+  }
+  static constexpr int kSeveral = -1;
+
+  // Whether `n` may be computed later, and rather again than kept.
+  bool MayMove(Ref n) const {
+    switch (n->op) {
+      case Op::kLoad:
+        return MemoryOf(n) != nullptr && std::find(loads_.begin(), loads_.end(), n) == loads_.end();
+      case Op::kIndex:
+        return n->src(0)->Is(Op::kParam);
+      case Op::kAdd:
+      case Op::kMul:
+      case Op::kSub:
+      case Op::kNeg:
+      case Op::kMulAcc:
+      case Op::kCast:
+        return true;
+      default:
+        return false;
+    }
+  }
+
   // Appends what must come before `n`.
   void Needs(Ref n, std::vector<Ref>& out) const {
     if (n->Is(Op::kStore) && !loads_.empty()) {
@@ -106,7 +157,13 @@ class Linearizer {
         if (MemoryOf(load) == memory) out.push_back(load);
       }
     }
-    for (Ref s : n->src()) out.push_back(s);
+    // Loops first: what is used with their results is then computed after them.
+    for (Ref s : n->src()) {
+      if (waits_.Get(s)) out.push_back(s);
+    }
+    for (Ref s : n->src()) {
+      if (!waits_.Get(s)) out.push_back(s);
+    }
   }
 
   // Depth first, and each node to its block.
@@ -134,7 +191,7 @@ class Linearizer {
       }
       needs.resize(top.begin);
       if (IsInstruction(top.node) && !IsLoop(top.node)) {
-        blocks_[static_cast<size_t>(BlockOf(top.node))].nodes.push_back(top.node);
+        blocks_[static_cast<size_t>(home_.Get(top.node))].nodes.push_back(top.node);
       }
       stack.pop_back();
     }
@@ -173,8 +230,10 @@ class Linearizer {
   Ref root_;
   std::vector<Ref> nodes_;
   std::vector<Block> blocks_;
-  uop::NodeMap<int> block_;  // Of a loop, in blocks_.
-  std::vector<Ref> loads_;   // Of buffers that are stored to.
+  uop::NodeMap<int> block_;   // Of a loop, in blocks_.
+  uop::NodeMap<int> home_;    // The block of an instruction.
+  uop::NodeMap<bool> waits_;  // Whether a loop ends before a node.
+  std::vector<Ref> loads_;    // Of buffers that are stored to.
   std::vector<Ref> out_;
 };
 

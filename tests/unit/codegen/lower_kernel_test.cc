@@ -225,7 +225,15 @@ TEST_F(LowerKernelTest, AReductionInAReductionIsALoopInALoop) {
       "sink(store(index(%o, 0), reduce{max}(reduce{add}(load(index(%a, r1.reduce:8 + "
       "r2.reduce:8*8)), r2) * load(index(%b, r1)), r1)))");
   EXPECT_EQ(Order(p),
-            "store for1 load store for2 load load store end load load store end load store ");
+            "store for1 store for2 load load store end load load load store end load store ");
+}
+
+TEST_F(LowerKernelTest, WhatIsUsedWithASumIsLoadedAfterItsLoop) {
+  const Program p = Lower(
+      "%i = r0:4; %j = r1:8; sink(store(index(%o, %i*8 + %j), reduce{add}(load(index(%a, %j*8 + "
+      "r2.reduce:8)), r2) * load(index(%b, %i)), %i, %j))");
+  EXPECT_EQ(Order(p), "for0 for1 store for2 load load store end load load store end end ")
+      << "outside of for1, the factor would take a register through for2";
 }
 
 TEST_F(LowerKernelTest, AnAccumulatorHasTheLanesOfItsValueAndThoseThatAreReduced) {
