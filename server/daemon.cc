@@ -6,8 +6,11 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,6 +33,10 @@ namespace {
 
 // Connections whose peer does not answer are closed after the sum of both.
 constexpr int kKeepAliveMs = 20'000, kKeepAliveTimeoutMs = 10'000;
+// Added to the niceness of threads that compile.
+constexpr int kCompileNice = 5;
+// Of gRPC's own buffers.
+constexpr size_t kMaxGrpcBytes = size_t{2} << 30;
 // How long calls may go on once all sessions have ended.
 constexpr absl::Duration kGrace = absl::Milliseconds(200);
 
@@ -39,7 +46,7 @@ class GrpcDaemon final : public Daemon {
       : registry_(registry),
         options_(std::move(options)),
         // Behind whatever serves commands.
-        pool_({.num_threads = std::max(2, options_.compile_threads), .nice = 5}) {}
+        pool_({.num_threads = std::max(2, options_.compile_threads), .nice = kCompileNice}) {}
 
   ~GrpcDaemon() override {
     if (server_ != nullptr) Shutdown(absl::Now());
@@ -59,11 +66,7 @@ class GrpcDaemon final : public Daemon {
       KILN_ASSIGN_OR_RETURN(devices.emplace_back(), registry_.Get(name));
     }
     if (devices.empty()) return absl::InvalidArgumentError("there is no device");
-    KILN_ASSIGN_OR_RETURN(
-        engine_, runtime::Engine::Create(registry_, {.default_device = devices.front()->name(),
-                                                     .cache_folder = options_.cache_folder,
-                                                     .max_cache_bytes = options_.max_cache_bytes,
-                                                     .compile_threads = options_.compile_threads}));
+    KILN_RETURN_IF_ERROR(MakeEngine(devices.front()->name()));
     const std::string default_device = devices.front()->name();
     OpenBlobs();
     metrics_ = Metrics::Make(*engine_, devices);
@@ -127,6 +130,22 @@ class GrpcDaemon final : public Daemon {
     if (callback) callback(deadline);
   }
 
+  // Its threads compile: they, unlike those of the devices, which there are already, stand back when
+  // the cores are busy. They have the niceness of the thread that makes them.
+  absl::Status MakeEngine(const std::string& default_device) {
+    absl::StatusOr<std::unique_ptr<runtime::Engine>> engine = absl::UnknownError("not made");
+    std::thread([&] {
+      (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kCompileNice);
+      engine = runtime::Engine::Create(registry_, {.default_device = default_device,
+                                                   .cache_folder = options_.cache_folder,
+                                                   .max_cache_bytes = options_.max_cache_bytes,
+                                                   .compile_threads = options_.compile_threads});
+    }).join();
+    KILN_RETURN_IF_ERROR(engine.status());
+    engine_ = *std::move(engine);
+    return absl::OkStatus();
+  }
+
   // A daemon without blobs still serves everything else.
   void OpenBlobs() {
     if (!options_.blob_folder.has_value()) return;
@@ -150,6 +169,7 @@ class GrpcDaemon final : public Daemon {
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
     builder.SetMaxReceiveMessageSize(static_cast<int>(options_.limits.max_message_bytes));
     builder.SetMaxSendMessageSize(-1);
+    builder.SetResourceQuota(grpc::ResourceQuota("kilnd").Resize(kMaxGrpcBytes));
     std::vector<int> ports(options_.listen.size(), 0);
     for (size_t i = 0; i < options_.listen.size(); ++i) {
       const std::string& address = options_.listen[i];

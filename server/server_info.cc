@@ -21,6 +21,8 @@ pb::Limits Describe(const SessionLimits& limits) {
   message.set_max_transfers(set(limits.max_transfers));
   message.set_max_session_bytes(set(limits.max_bytes));
   message.set_max_queued_commands(set(limits.max_queued_commands));
+  message.set_max_queued_bytes(set(limits.max_queued_bytes));
+  message.set_max_queued_device_ms(set(absl::ToInt64Milliseconds(limits.max_queued_device_time)));
   message.set_max_unacked_bytes(set(limits.max_unacked_bytes));
   message.set_max_blob_bytes(set(limits.max_blob_bytes));
   message.set_max_principal_blob_bytes(set(limits.max_principal_blob_bytes));

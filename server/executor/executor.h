@@ -83,6 +83,9 @@ class Executor {
   // For the bulk calls beside the stream.
   Transfers& transfers() { return *transfers_; }
 
+  // Device time that what has begun and is not over will take, as far as it is known.
+  int64_t queued_device_ns() const { return *queued_device_ns_; }
+
   struct Usage {
     int64_t bytes = 0;  // Of device memory, temporaries included.
     int64_t num_buffers = 0, num_graphs = 0;
@@ -134,6 +137,8 @@ class Executor {
   const SessionLimits limits_;
   const uint64_t session_;
   const std::shared_ptr<runtime::Stream> stream_;
+  const std::shared_ptr<std::atomic<int64_t>> queued_device_ns_ =
+      std::make_shared<std::atomic<int64_t>>(0);
   MemoryTable memory_;
   Graphs graphs_;
   const std::unique_ptr<Transfers> transfers_;

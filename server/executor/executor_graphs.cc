@@ -344,6 +344,8 @@ absl::Status Executor::SubmitGraph(const CallRef& call, GraphCall& run) {
                                                 .outputs = run.output_bindings,
                                                 .stream = stream_.get(),
                                                 .run_here_if_idle = IsShort(*run.graph->runner)}));
+  const int64_t estimate_ns = run.graph->runner->last_device_ns().value_or(0);
+  auto queued = std::make_shared<Charge>(queued_device_ns_, estimate_ns);
   for (const MemoryRange& range : run.written) {
     call->writes.push_back(range.allocation->BeginWrite(/*is_full=*/false));
   }
@@ -360,7 +362,8 @@ absl::Status Executor::SubmitGraph(const CallRef& call, GraphCall& run) {
     for (const runtime::PlanVariable& v : plan.variables) message.add_variables(v.name);
   }
   WhenPassed(std::move(done), [call, outcome = std::move(outcome), timed = run.timed,
-                               result](absl::Status status) mutable {
+                               queued = std::move(queued), result](absl::Status status) mutable {
+    queued.reset();
     outcome.status = std::move(status);
     if (timed && outcome.status.ok()) {
       const auto ns = static_cast<uint64_t>(result.device_ns());

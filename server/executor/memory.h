@@ -61,7 +61,7 @@ class Allocation {
   std::shared_ptr<Contents> contents_ ABSL_GUARDED_BY(mu_) = Contents::Undefined();
 };
 
-// Bytes that count for a session as long as it lives.
+// Bytes, or whatever else is counted for a session, as long as it lives.
 class Charge {
  public:
   Charge(std::shared_ptr<std::atomic<int64_t>> used, int64_t bytes)

@@ -1,5 +1,6 @@
 #include "server/rpc/run_batch.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -27,11 +28,15 @@ absl::Status RunBatch::Begin(grpc::CallbackServerContext& context,
                              const pb::RunBatchRequest& request, SessionManager& sessions) {
   KILN_ASSIGN_OR_RETURN(session_, sessions.Find(request.session()));
   session_->Received(request.received_seq());
-  if (session_->is_full()) {
+  // Cancelling is what makes room.
+  const auto is_cancel = [](const pb::Command& command) { return command.has_cancel(); };
+  if (session_->is_full() &&
+      !std::all_of(request.commands().begin(), request.commands().end(), is_cancel)) {
     context.AddTrailingMetadata("retry-after-ms", absl::StrCat(kRetryAfterMs));
     return absl::ResourceExhaustedError(absl::StrCat(
-        "the session has as many commands queued as it may, max_queued_commands ",
-        session_->limits().max_queued_commands, "; try again in ", kRetryAfterMs, " ms"));
+        "the session has as much queued as it may (max_queued_commands, max_queued_bytes, "
+        "max_queued_device_ms); try again in ",
+        kRetryAfterMs, " ms"));
   }
   if (request.commands().empty()) {
     End(absl::OkStatus());

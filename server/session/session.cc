@@ -23,7 +23,10 @@ Session::Session(SessionOptions options, std::unique_ptr<Executor> executor)
   Touch();
 }
 
-Session::~Session() = default;
+Session::~Session() {
+  absl::MutexLock lock(&mu_);
+  *options_.total_queued_bytes -= counted_bytes_;
+}
 
 void Session::Touch() { touched_ns_ = absl::ToUnixNanos(absl::Now()); }
 
@@ -54,6 +57,7 @@ absl::Status Session::Post(google::protobuf::RepeatedPtrField<pb::Command>& comm
       }
       queue_.Add(std::move(command), now_ns);
     }
+    CountQueued();
   }
   commands.Clear();
   for (const auto& [cancel, seq] : cancels) Cancel(cancel, seq);
@@ -147,6 +151,7 @@ void Session::Finish(CommandEntry& entry, CommandOutcome outcome) {
     entry.on_retired = std::move(outcome.on_retired);
     entry.is_done = true;
     has_news_ |= queue_.Retire(on_retired) > 0;
+    CountQueued();
     tell = has_news_ && !pumping_;  // Else Pump tells, once for all that it has begun.
   }
   for (const auto& f : on_retired) f();
@@ -166,8 +171,18 @@ void Session::Cancel(const pb::Cancel& cancel, uint64_t seq) {
 }
 
 bool Session::IsFull() const {
-  return queue_.num_commands() >= static_cast<size_t>(options_.limits.max_queued_commands) ||
-         queue_.queued_bytes() >= options_.limits.max_queued_bytes;
+  const SessionLimits& limits = options_.limits;
+  return queue_.num_commands() >= static_cast<size_t>(limits.max_queued_commands) ||
+         queue_.queued_bytes() >= limits.max_queued_bytes ||
+         executor_->queued_device_ns() >= absl::ToInt64Nanoseconds(limits.max_queued_device_time) ||
+         (counted_bytes_ > kSmallQueueBytes &&
+          *options_.total_queued_bytes > limits.max_total_queued_bytes);
+}
+
+void Session::CountQueued() {
+  const int64_t now = queue_.queued_bytes() + queue_.unacked_bytes();
+  *options_.total_queued_bytes += now - counted_bytes_;
+  counted_bytes_ = now;
 }
 
 bool Session::is_full() const {
@@ -186,6 +201,7 @@ void Session::Received(uint64_t received_seq) {
     absl::MutexLock lock(&mu_);
     const bool was_held = queue_.unacked_bytes() > options_.limits.max_unacked_bytes;
     queue_.Received(std::min(received_seq, queue_.acked_seq()));
+    CountQueued();
     pump = was_held && queue_.unacked_bytes() <= options_.limits.max_unacked_bytes;
   }
   if (pump) Pump();

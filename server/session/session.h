@@ -40,7 +40,9 @@ struct SessionOptions {
   std::string client_name, peer;
   absl::Duration lease;
   SessionLimits limits;
-  WorkPool* pool = nullptr;      // Borrowed. For long work.
+  WorkPool* pool = nullptr;  // Borrowed. For long work.
+  // Bytes that all sessions have queued. Borrowed.
+  std::atomic<int64_t>* total_queued_bytes = nullptr;
   Observer* observer = nullptr;  // Borrowed.
 };
 
@@ -106,6 +108,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void TellSinks() ABSL_LOCKS_EXCLUDED(mu_);
   bool MayBegin() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool IsFull() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Brings the count of all sessions up to date.
+  void CountQueued() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const SessionOptions options_;
   const absl::Time opened_ = absl::Now();
@@ -117,9 +121,10 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mu_);
   std::shared_ptr<ResultSink> stream_ ABSL_GUARDED_BY(mu_);
   std::vector<std::shared_ptr<ResultSink>> watchers_ ABSL_GUARDED_BY(mu_);
-  bool pumping_ ABSL_GUARDED_BY(mu_) = false;   // A thread is in Pump.
-  bool waiting_ ABSL_GUARDED_BY(mu_) = false;   // For the executor's Resume.
-  bool has_news_ ABSL_GUARDED_BY(mu_) = false;  // That sinks have not been told of.
+  int64_t counted_bytes_ ABSL_GUARDED_BY(mu_) = 0;  // In the count of all sessions.
+  bool pumping_ ABSL_GUARDED_BY(mu_) = false;       // A thread is in Pump.
+  bool waiting_ ABSL_GUARDED_BY(mu_) = false;       // For the executor's Resume.
+  bool has_news_ ABSL_GUARDED_BY(mu_) = false;      // That sinks have not been told of.
   int64_t num_done_ ABSL_GUARDED_BY(mu_) = 0, num_failed_ ABSL_GUARDED_BY(mu_) = 0;
 };
 

@@ -44,6 +44,7 @@ absl::StatusOr<std::shared_ptr<Session>> SessionManager::Open(const pb::OpenSess
                             .lease = limits_.lease,
                             .limits = limits_,
                             .pool = services_.pool,
+                            .total_queued_bytes = &total_queued_bytes_,
                             .observer = services_.observer};
   if (request.lease_ms() != 0) {
     const auto ms = static_cast<int64_t>(std::min<uint64_t>(request.lease_ms(), 1'000'000'000));

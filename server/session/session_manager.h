@@ -1,6 +1,7 @@
 // All sessions of the daemon: opening, finding, ending them when their lease is over.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -51,6 +52,7 @@ class SessionManager {
 
   const ExecutorServices services_;
   const SessionLimits limits_;
+  std::atomic<int64_t> total_queued_bytes_ = 0;  // Of all sessions.
   mutable absl::Mutex mu_;
   uint64_t last_id_ ABSL_GUARDED_BY(mu_) = 0;
   bool draining_ ABSL_GUARDED_BY(mu_) = false;
