@@ -31,8 +31,8 @@ using client::CapturedState;
 using client::NodeRef;
 
 // Which tensor an assignment to `leaf` writes to in a run on `inputs`.
-absl::StatusOr<Tensor> TargetOf(const CapturedState& state, const NodeRef& leaf,
-                                const std::vector<Tensor>& inputs) {
+Tensor TargetOf(const CapturedState& state, const NodeRef& leaf,
+                const std::vector<Tensor>& inputs) {
   for (size_t slot = 0; slot < state.num_inputs; ++slot) {
     if (state.leaves[slot] == leaf) return inputs[slot];
   }
@@ -61,13 +61,10 @@ absl::StatusOr<std::vector<Tensor>> CapturedGraph::Run(const std::vector<Tensor>
   std::vector<Tensor> results;
   std::vector<Buffer> buffers;
   for (const NodeRef& leaf : state.assigned) {
+    buffers.push_back(session.NewBuffer());
     if (leaf != nullptr) {
-      absl::StatusOr<Tensor> target = TargetOf(state, leaf, inputs);
-      if (!target.ok()) return target.status();
-      buffers.push_back(target->node()->realized()->buffer);
-      results.push_back(*std::move(target));
+      results.push_back(TargetOf(state, leaf, inputs));
     } else {
-      buffers.push_back(session.NewBuffer());
       results.emplace_back(std::make_shared<client::TensorNode>(state.core));
     }
   }

@@ -42,6 +42,10 @@ absl::Status RunNodes(const std::vector<NodeRef>& nodes) {
   const Future<v1::GraphResult> run = session.Run(graph, inputs, outputs);
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto index = static_cast<int>(i);
+    if (const NodeRef target = client::AssignedLeaf(*nodes[i])) {
+      nodes[i]->SetRealized(*target->realized());
+      continue;
+    }
     Realized realized = {.buffer = outputs[i].buffer, .run = run, .key = key, .index = index};
     if (known.has_value()) realized.info = client::FromProto(known->outputs(index));
     nodes[i]->SetRealized(std::move(realized));

@@ -25,7 +25,7 @@ class Lowering {
     }
     for (const NodeRef& output : outputs) {
       if (absl::Status added = AddAll(output); !added.ok()) return added;
-      result_.outputs.push_back(index_.at(output.get()));
+      result_.outputs.push_back(OutputOf(*output));
     }
     return std::move(result_);
   }
@@ -91,6 +91,27 @@ class Lowering {
     FillSizes(operation, node);
     for (const NodeRef& src : sources) node.add_src(index_.at(src.get()));
     Append(operation, std::move(node));
+  }
+
+  // What is asked for to have `output` computed. What is assigned lies in its target: one element of
+  // it is enough to ask for, and costs no copy.
+  uint32_t OutputOf(const TensorNode& output) {
+    const uint32_t index = index_.at(&output);
+    const NodeRef target = AssignedLeaf(output);
+    if (target == nullptr) return index;
+    const v1::InputArg input =
+        result_.graph.nodes(static_cast<int>(index_.at(target.get()))).input();
+    const auto element = static_cast<uint32_t>(result_.graph.nodes_size());
+    v1::Node& node = *result_.graph.add_nodes();
+    node.set_op(v1::OP_SHRINK);
+    node.add_src(index);
+    node.mutable_dims();
+    for (const v1::Dim& dim : input.dims()) {
+      node.mutable_dims()->add_dims()->set_value(0);
+      const bool is_empty = dim.dim_case() == v1::Dim::kValue && dim.value() == 0;
+      node.mutable_dims()->add_dims()->set_value(is_empty ? 0 : 1);
+    }
+    return element;
   }
 
   void Append(const TensorNode& of, v1::Node node) {
