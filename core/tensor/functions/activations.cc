@@ -65,6 +65,10 @@ Tensor HardShrink(const Tensor& x, const Arguments& a) {
   return Where(Abs(x) > a.Float("lambda"), x, 0);
 }
 
+Tensor Threshold(const Tensor& x, const Arguments& a) {
+  return Where(x > a.Float("threshold"), x, Where(NotEqual(x, x), x, a.Float("value")));
+}
+
 Tensors Prelu(Arguments& a) {
   const Tensor x = a["x"];
   return {Where(x < 0, x * a["weight"], x)};
@@ -117,6 +121,7 @@ std::vector<FunctionSchema> ActivationFunctions() {
                {Float("lambda", "the distance").Default(0.5).AtLeast(0)}, SoftShrink),
       FloatRow("hard_shrink", "x where |x| > lambda, else 0.",
                {Float("lambda", "the limit").Default(0.5).AtLeast(0)}, HardShrink),
+      FloatRow("threshold", "x where x > threshold, else value.", {Float("threshold", "the limit"), Float("value", "what is below")}, Threshold),
       {.name = "glu", .doc = "The first half of x along the axis times the sigmoid of the second. Source: Dauphin et al., arXiv:1612.08083.",
        .inputs = {Input("x", kFloat, "both halves").Ranks(1)},
        .attributes = {AxisOf("x")}, .outputs = {"y"}, .compose = Glu},

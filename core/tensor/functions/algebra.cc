@@ -23,7 +23,14 @@ Tensor Literal(const Tensor& like, double v) {
   return like ? Literal(*like.composer(), like.dtype(), v) : Tensor();
 }
 
+Tensor Integer(Composer& c, DType dtype, int64_t v) {
+  if (!c.ok()) return {};
+  const auto scalar = dtype::Cast(kiln::Scalar::Int(v), DType::kInt64, dtype);
+  return c.Take(c.builder().Const(dtype, scalar.value_or(kiln::Scalar())));
+}
+
 Tensor Literal(Composer& c, DType dtype, const Size& v) {
+  if (v.is_known() && dtype::IsFixedWidthInteger(dtype)) return Integer(c, dtype, v.value());
   if (v.is_known()) return Literal(c, dtype, static_cast<double>(v.value()));
   return c.ok() ? c.Take(c.builder().Cast(c.Keep(v.ref()), dtype)) : Tensor();
 }

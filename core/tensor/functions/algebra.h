@@ -15,6 +15,8 @@ namespace kiln::tensor::functions {
 // A scalar in the dtype of `like` (rounded, saturated), or in `dtype`.
 Tensor Literal(const Tensor& like, double v);
 Tensor Literal(Composer& c, DType dtype, double v);
+// An integer, exact. `dtype` is a fixed-width integer.
+Tensor Integer(Composer& c, DType dtype, int64_t v);
 // A size as data.
 Tensor Literal(Composer& c, DType dtype, const Size& v);
 // The identity of MAX.

@@ -223,6 +223,7 @@ std::optional<AttributeValue> Arguments::Converted(const AttributeSchema& schema
       }
       return list;
     }
+    case AttributeType::kSize:
     case AttributeType::kSizes: {
       std::vector<Dim> list;
       if (const auto* v = std::get_if<std::vector<Dim>>(&given)) {
@@ -234,6 +235,7 @@ std::optional<AttributeValue> Arguments::Converted(const AttributeSchema& schema
       } else {
         return wrong();
       }
+      if (schema.type == AttributeType::kSize && list.size() != 1) return wrong();
       for (const Dim& d : list) {
         if (!d.node().has_value() && !InRange(schema, static_cast<double>(d.size()))) {
           return std::nullopt;
@@ -278,6 +280,13 @@ Shape Arguments::Sizes(std::string_view name) const {
     sizes.push_back(composer_.FromDim(d));
   }
   return sizes;
+}
+
+Size Arguments::OneSize(std::string_view name) const {
+  const AttributeValue* const v = Get(name);
+  if (v != nullptr && std::holds_alternative<int64_t>(*v)) return std::get<int64_t>(*v);
+  const Shape sizes = Sizes(name);
+  return sizes.empty() ? Size(0) : sizes[0];
 }
 
 namespace {

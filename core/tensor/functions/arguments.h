@@ -44,6 +44,7 @@ class Arguments {
   std::optional<DType> DTypeIn(std::string_view name) const;
   std::vector<int64_t> Ints(std::string_view name) const;
   Shape Sizes(std::string_view name) const;
+  Size OneSize(std::string_view name) const;
   // An axis of a tensor of this rank, counted from 0.
   int64_t Axis(std::string_view name, int64_t rank) const;
   // Axes, each once, sorted. All, if the attribute is absent.

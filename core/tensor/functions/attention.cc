@@ -132,6 +132,14 @@ Tensors GruCell(Arguments& a) {
   return {Cast(value + update * (Widened(h) - value), h.dtype())};
 }
 
+Tensors RnnCell(Arguments& a) {
+  if (!CheckCell(a, 1)) return {};
+  const Tensor h = a["h"];
+  const Tensor sum =
+      WideLinear(a["x"], a["weight_x"], a["bias_x"]) + WideLinear(h, a["weight_h"], a["bias_h"]);
+  return {Cast(a.Text("activation") == "relu" ? Maximum(sum, 0) : Tanh(sum), h.dtype())};
+}
+
 std::vector<InputSchema> CellInputs(std::string_view rows, std::vector<InputSchema> states) {
   std::vector<InputSchema> inputs = {Input("x", kFloat, "[n, in]").Rank(2),
                                      Input("h", kFloat, "[n, hidden]").Rank(2)};
@@ -161,6 +169,8 @@ std::vector<FunctionSchema> AttentionFunctions() {
        .attributes = {Float("base", "of the angles").Default(10000.0).AtLeast(1),
                       Choice("layout", {"halves", "pairs"}, "whether b is half of d after a, or next to it")},
        .outputs = {"y"}, .compose = Rope},
+      {.name = "rnn_cell", .doc = "One step of an Elman network: tanh(weight_x x + bias_x + weight_h h + bias_h), or max(..., 0). Source: Elman, Cognitive Science 14, 1990.",
+       .inputs = CellInputs("hidden", {}), .attributes = {Choice("activation", {"tanh", "relu"}, "what is done to the sum")}, .outputs = {"new_h"}, .compose = RnnCell},
       {.name = "lstm_cell", .doc = "One step of an LSTM. With gates i, f, g, o = weight_x x + bias_x + weight_h h + bias_h in this order: c' = sigmoid(f) c + sigmoid(i) tanh(g), h' = sigmoid(o) tanh(c'). Source: Hochreiter & Schmidhuber, Neural Computation 9, 1997.",
        .inputs = CellInputs("4 hidden", {Input("c", kFloat, "[n, hidden]").Rank(2)}), .attributes = {}, .outputs = {"new_h", "new_c"}, .compose = LstmCell},
       {.name = "gru_cell", .doc = "One step of a GRU. With r, z, n = weight_x x + bias_x and R, Z, N = weight_h h + bias_h: v = tanh(n + sigmoid(r + R) N), h' = v + sigmoid(z + Z) (h - v). Source: Cho et al., arXiv:1406.1078.",

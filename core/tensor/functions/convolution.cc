@@ -163,17 +163,19 @@ Tensor Adaptive(Tensor x, const std::vector<int64_t>& sizes) {
   const int64_t first = x.rank() - static_cast<int64_t>(sizes.size());
   for (size_t i = 0; i < sizes.size() && c.ok(); ++i) {
     const int64_t axis = first + static_cast<int64_t>(i), out = sizes[i];
-    const int64_t n = c.Known(x.dim(axis), "the size of a pooled axis");
-    if (n % out == 0) {
+    const Size n = x.dim(axis);
+    if ((n % out).Is(0)) {
       Shape shape = x.shape();
       shape[static_cast<size_t>(axis)] = out;
-      shape.insert(shape.begin() + axis + 1, Size(n / out));
+      shape.insert(shape.begin() + axis + 1, n / out);
       x = f(Reshape(x, shape), {axis + 1}, Keep::kNo);
       continue;
     }
     const Tensor o = Positions(c, DType::kInt64, out, 2, 0),
                  at = Positions(c, DType::kInt64, n, 2, 1);
-    const auto times = [](const Tensor& t, int64_t k) { return t * static_cast<double>(k); };
+    const auto times = [&c](const Tensor& t, const Size& k) {
+      return t * Literal(c, DType::kInt64, k);
+    };
     const auto over = [](const Tensor& t, int64_t k) {
       return Alu(Op::kIDiv, t, Literal(t, static_cast<double>(k)));
     };
@@ -217,40 +219,85 @@ Tensors Unfold(Arguments& a) {
 
 // ** interpolation **
 
-Tensor NearestAlong(const Tensor& x, int64_t axis, int64_t n, int64_t out) {
-  const Tensor o = Arange(*x.composer(), DType::kInt64, out) * static_cast<double>(n);
-  return Take(x, Alu(Op::kIDiv, o, Literal(o, static_cast<double>(out))), axis);
+// floor((o + shift) n / out) at place o, where shift is 0 or 1/2.
+Tensor NearestAlong(const Tensor& x, int64_t axis, const Size& n, int64_t out, bool exact) {
+  Composer& c = *x.composer();
+  const Tensor o = Arange(c, DType::kInt64, out);
+  const Tensor over = (exact ? o * 2 + 1 : o) * Literal(c, DType::kInt64, n);
+  return Take(x, Alu(Op::kIDiv, over, Integer(c, DType::kInt64, exact ? 2 * out : out)), axis);
 }
 
-// Between the two nearest, at a position that is a fraction of integers.
-Tensor LinearAlong(const Tensor& x, int64_t axis, int64_t n, int64_t out, bool align_corners) {
-  const Tensor o = Arange(*x.composer(), DType::kInt64, out);
-  const auto number = [](int64_t v) { return static_cast<double>(v); };
+// A position between elements: the one before it, and how far it is beyond, of the dtype of x.
+struct Between {
+  Tensor low, rest;
+};
+// As a fraction of integers, so that it is exact.
+Between PositionsAlong(const Tensor& x, const Size& n, int64_t out, bool align_corners) {
+  Composer& c = *x.composer();
+  const auto number = [&c](const Size& v) { return Literal(c, DType::kInt64, v); };
+  const Tensor o = Arange(c, DType::kInt64, out);
   const int64_t under = align_corners ? std::max<int64_t>(out - 1, 1) : 2 * out;
-  const Tensor over =
-      align_corners ? o * number(n - 1) : Maximum((o * 2 + 1) * number(n) - number(out), 0);
-  const Tensor low = Alu(Op::kIDiv, over, Literal(over, number(under)));
-  const Tensor high = Minimum(low + 1, number(n - 1));
+  // From half a place before the first, so that it is not negative.
+  const Tensor over = align_corners ? o * number(n - 1) : (o * 2 + 1) * number(n) + number(out);
+  const Tensor low = Alu(Op::kIDiv, over, number(under));
+  const Tensor rest = Cast(over - low * number(under), x.dtype()) / static_cast<double>(under);
+  return {align_corners ? low : low - 1, rest};
+}
+// [out] as it broadcasts along an axis of x.
+Tensor AlongAxis(const Tensor& t, const Tensor& x, int64_t axis) {
   Shape shape(static_cast<size_t>(x.rank() - axis), Size(1));
-  shape[0] = out;
-  const Tensor rest = over - low * number(under);
-  const Tensor weight = Reshape(Cast(rest, x.dtype()) / number(under), shape);
-  return Take(x, low, axis) * (1 - weight) + Take(x, high, axis) * weight;
+  shape[0] = t.dim(0);
+  return Reshape(t, shape);
+}
+// The element at a position, which is moved into x.
+Tensor Nearest(const Tensor& x, int64_t axis, const Size& n, const Tensor& at) {
+  const Tensor last = Literal(*x.composer(), DType::kInt64, n - 1);
+  return Take(x, Minimum(Maximum(at, 0), last), axis);
+}
+
+Tensor LinearAlong(const Tensor& x, int64_t axis, const Size& n, int64_t out, bool align_corners) {
+  const Between at = PositionsAlong(x, n, out, align_corners);
+  const Tensor weight = AlongAxis(at.rest, x, axis);
+  return Nearest(x, axis, n, at.low) * (1 - weight) + Nearest(x, axis, n, at.low + 1) * weight;
+}
+
+// Source: Keys, "Cubic convolution interpolation for digital image processing", IEEE Trans. ASSP 29,
+// 1981, with a = -3/4 as in PyTorch.
+Tensor CubicAlong(const Tensor& x, int64_t axis, const Size& n, int64_t out, bool align_corners) {
+  const Between at = PositionsAlong(x, n, out, align_corners);
+  constexpr double kA = -0.75;
+  const auto near = [](const Tensor& d) {  // 0 <= d <= 1.
+    return ((d * (kA + 2) - (kA + 3)) * d) * d + 1;
+  };
+  const auto far = [](const Tensor& d) {  // 1 <= d <= 2.
+    return ((d * kA - 5 * kA) * d + 8 * kA) * d - 4 * kA;
+  };
+  const Tensor t = at.rest;
+  const Tensor weights[] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
+  Tensor y;
+  for (int k = 0; k < 4; ++k) {
+    const Tensor term = Nearest(x, axis, n, at.low + (k - 1)) * AlongAxis(weights[k], x, axis);
+    y = y ? y + term : term;
+  }
+  return y;
 }
 
 Tensors Interpolate(Arguments& a) {
   const Tensor given = a["x"];
   const std::string mode = a.Text("mode");
   const auto sizes = a.PerAxis("sizes", given.rank() - 2);
-  Tensor x = mode == "nearest" ? given : Widened(given);
+  const bool is_nearest = mode == "nearest" || mode == "nearest_exact";
+  const bool align = a.Flag("align_corners");
+  Tensor x = is_nearest ? given : Widened(given);
   if (mode == "area") return {Cast(Adaptive<Mean, false>(x, sizes), given.dtype())};
   for (size_t i = 0; i < sizes.size() && a.ok(); ++i) {
     const int64_t axis = static_cast<int64_t>(i) + 2;
-    const int64_t n = a.composer().Known(x.dim(axis), absl::StrCat("axis ", axis, " of x"));
-    if (n == 0) return {a.Fail("x", "its axis ", axis, " has size 0")};
-    if (n == sizes[i]) continue;
-    x = mode == "nearest" ? NearestAlong(x, axis, n, sizes[i])
-                          : LinearAlong(x, axis, n, sizes[i], a.Flag("align_corners"));
+    const Size n = x.dim(axis);
+    if (n.Is(0)) return {a.Fail("x", "its axis ", axis, " has size 0")};
+    if (n.Is(sizes[i])) continue;
+    x = is_nearest         ? NearestAlong(x, axis, n, sizes[i], mode == "nearest_exact")
+        : mode == "linear" ? LinearAlong(x, axis, n, sizes[i], align)
+                           : CubicAlong(x, axis, n, sizes[i], align);
   }
   return {Cast(x, given.dtype())};
 }
@@ -319,9 +366,9 @@ std::vector<FunctionSchema> ConvolutionFunctions() {
       {.name = "unfold", .doc = "Windows as columns: [n, c, spatial...] -> [n, c times elements of a window, windows].",
        .inputs = {Input("x", kAny, kSpatial).Ranks(3, 5)},
        .attributes = {Kernel(), Stride(), ZeroPadding(), Dilation()}, .outputs = {"y"}, .compose = Unfold},
-      {.name = "interpolate", .doc = "x with other spatial sizes. nearest: element floor(o n / m) at place o of m; linear: between the two elements around (o + 1/2) n / m - 1/2, or with align_corners o (n - 1) / (m - 1); area: adaptive_avg_pool.",
+      {.name = "interpolate", .doc = "x with other spatial sizes. nearest: element floor(o n / m) at place o of m; nearest_exact: floor((o + 1/2) n / m); linear: between the two elements around (o + 1/2) n / m - 1/2, or with align_corners o (n - 1) / (m - 1); cubic: a cubic between the four around it, with a = -3/4 (Keys, IEEE Trans. ASSP 29, 1981); elements beyond the edge are those at the edge; area: adaptive_avg_pool.",
        .inputs = {Input("x", kFloat, kSpatial).Ranks(3, 5)},
-       .attributes = {OutSizes(), Choice("mode", {"nearest", "linear", "area"}, "how"), Flag("align_corners", false, "whether the outermost elements stay, for linear")},
+       .attributes = {OutSizes(), Choice("mode", {"nearest", "nearest_exact", "linear", "cubic", "area"}, "how"), Flag("align_corners", false, "whether the outermost elements stay, for linear and cubic")},
        .outputs = {"y"}, .compose = Interpolate},
   };
 }

@@ -1,9 +1,10 @@
 #include "core/tensor/functions/indexing.h"
 
 #include <algorithm>
-#include <map>
 
 #include "core/tensor/functions/arguments.h"
+#include "core/tensor/functions/scan.h"
+#include "core/tensor/functions/slicing.h"
 #include "core/tensor/functions/tables.h"
 
 namespace kiln::tensor::functions {
@@ -22,9 +23,8 @@ namespace {
 
 // x where the index is the position along `axis`, else 0; summed over it. `index` has size 1 there,
 // both have equally many axes.
-Tensor Selected(const Tensor& x, const Tensor& index, int64_t axis) {
-  if (!x || !index) return {};
-  const Tensor i = FromEnd(index, x.dim(axis));
+Tensor Selected(const Tensor& x, const Tensor& i, int64_t axis) {
+  if (!x || !i) return {};
   const Tensor position = Positions(*x.composer(), i.dtype(), x.dim(axis), x.rank(), axis);
   const Tensor chosen = Where(Equal(i, position), x, 0);
   // Not Sum: one term differs from 0, so that no precision is needed beyond that of x.
@@ -52,6 +52,67 @@ Tensor Take(const Tensor& x, const Tensor& index, int64_t axis) {
   return Squeeze(Selected(Reshape(x, x_shape), Reshape(index, index_shape), at), {at});
 }
 
+Indexed WithIndices(const Tensor& x, const Tensors& given, const Axes& axes) {
+  if (!x || given.empty() || !x.composer()->ok()) return {};
+  Composer& c = *x.composer();
+  Indexed at;
+  Tensors indices;
+  for (size_t k = 0; k < given.size(); ++k) {
+    indices.push_back(FromEnd(Cast(given[k], DType::kInt64), x.dim(axes[k])));
+  }
+  indices = Broadcast(std::move(indices));
+  if (!c.ok()) return {};
+  Axes sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  const auto n = static_cast<int64_t>(axes.size());
+  const bool are_neighbours = sorted.back() - sorted.front() + 1 == n;
+  at.axis = are_neighbours ? sorted.front() : 0;
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    if (std::find(axes.begin(), axes.end(), i) == axes.end()) at.order.push_back(i);
+  }
+  at.order.insert(at.order.begin() + at.axis, axes.begin(), axes.end());
+  at.x = Flatten(Permute(x, at.order), at.axis, n);
+  if (n == 1) {
+    at.position = indices[0];
+    return at;
+  }
+  Tensor inside;
+  for (size_t k = 0; k < indices.size(); ++k) {
+    const Tensor size = Literal(c, DType::kInt64, x.dim(axes[k]));
+    const Tensor is_in = ~(indices[k] < 0) & (indices[k] < size);
+    inside = inside ? inside & is_in : is_in;
+    at.position = at.position ? at.position * size + indices[k] : indices[k];
+  }
+  at.position = Where(inside, at.position, -1);
+  return at;
+}
+
+Places Nonzero(const Tensor& mask, const Size& count) {
+  if (!mask || !mask.composer()->ok()) return {};
+  Composer& c = *mask.composer();
+  const Shape shape = mask.shape();
+  const Size n = Count(shape);
+  const DType dtype = IndexDType(n);
+  const Tensor flat = Where(Reshape(mask, {n}), 1.0, 0.0, dtype);
+  if (n.Is(0)) {
+    return {Full(c, DType::kInt64, {count, mask.rank()}, -1), Full(c, DType::kInt64, {}, 0)};
+  }
+  const Tensor before = Scan(Op::kAdd, flat, 0);
+  const Tensor total = Select(before, 0, n - 1);
+  const Tensor k = Arange(c, dtype, count);
+  Tensor rest = Cast(CountBefore(before, k, true), DType::kInt64);
+  Tensors coordinates;
+  for (auto it = shape.rbegin(); it != shape.rend(); ++it) {
+    const Tensor size = Maximum(Literal(c, DType::kInt64, *it), 1);
+    coordinates.insert(coordinates.begin(), Alu(Op::kMod, rest, size));
+    rest = Alu(Op::kIDiv, rest, size);
+  }
+  const Tensor wide = Cast(total, DType::kInt64);
+  if (coordinates.empty()) return {Full(c, DType::kInt64, {count, 0}, 0), wide};
+  const Tensor there = Unsqueeze(k < total, 1);
+  return {Where(there, Stack(coordinates, 1), -1), wide};
+}
+
 namespace {
 
 using enum DTypeRule;
@@ -64,27 +125,11 @@ Tensor CutTo(Tensor x, const Tensor& index, int64_t axis) {
   return x;
 }
 
-// Whether `index` has as many axes as x, none larger than that of x but along `axis`.
-bool FitsInside(const Arguments& a, std::string_view name, const Tensor& index, const Tensor& x,
-                int64_t axis) {
-  bool fits = index.rank() == x.rank();
-  for (int64_t i = 0; fits && i < x.rank(); ++i) {
-    const Size have = index.dim(i), most = x.dim(i);
-    fits = i == axis || have == most ||
-           (have.is_known() && most.is_known() && have.value() <= most.value());
-  }
-  if (!fits) {
-    a.Fail(name, "its shape ", ToText(index.shape()), " does not fit into that of x, ",
-           ToText(x.shape()), ", beside axis ", axis);
-  }
-  return fits;
-}
-
 Tensors Gather(Arguments& a) {
   const Tensor x = a["x"], index = a["index"];
   const int64_t axis = a.Axis("axis", x.rank());
   if (!a.ok() || !FitsInside(a, "index", index, x, axis)) return {};
-  return {GatherAlong(CutTo(x, index, axis), index, axis)};
+  return {GatherAlong(CutTo(x, index, axis), FromEnd(index, x.dim(axis)), axis)};
 }
 
 Tensors TakeAlongAxis(Arguments& a) {
@@ -92,98 +137,58 @@ Tensors TakeAlongAxis(Arguments& a) {
   if (index.rank() != x.rank()) {
     return {a.Fail("index", "it has ", index.rank(), " axes, x has ", x.rank())};
   }
-  return {GatherAlong(x, index, a.Axis("axis", x.rank()))};
+  const int64_t axis = a.Axis("axis", x.rank());
+  return {GatherAlong(x, FromEnd(index, x.dim(axis)), axis)};
 }
 
 Tensors IndexSelect(Arguments& a) {
-  return {Take(a["x"], a["index"], a.Axis("axis", a["x"].rank()))};
+  const Tensor x = a["x"];
+  const int64_t axis = a.Axis("axis", x.rank());
+  return {Take(x, FromEnd(a["index"], x.dim(axis)), axis)};
 }
-Tensors Embedding(Arguments& a) { return {Take(a["weight"], a["index"], 0)}; }
+Tensors Embedding(Arguments& a) {
+  const Tensor weight = a["weight"];
+  return {Take(weight, FromEnd(a["index"], weight.dim(0)), 0)};
+}
 
 Tensors OneHot(Arguments& a) {
-  const Size classes = a.Int("classes");
+  const Size classes = a.OneSize("classes");
   const Tensor index = Unsqueeze(a["index"], -1);
   const Tensor position = Positions(a.composer(), index.dtype(), classes, 1, 0);
   return {Cast(Equal(index, position), a.DTypeIn("dtype").value_or(DType::kInt64))};
 }
 
-// x[i0, i1, ...]: the axes that have an index become one, of which a position is taken.
 Tensors IndexBy(Arguments& a) {
   const Tensor x = a["x"];
-  Tensors indices = a.List("indices");
-  const auto n = static_cast<int64_t>(indices.size());
-  const int64_t first = a.Axis("axis", x.rank());
-  if (first + n > x.rank()) {
-    return {a.Fail("indices", n, " given, from axis ", first, " on x has ", x.rank() - first)};
-  }
-  for (int64_t k = 0; k < n; ++k) {
-    Tensor& i = indices[static_cast<size_t>(k)];
-    i = FromEnd(Cast(i, DType::kInt64), x.dim(first + k));
-  }
-  indices = Broadcast(std::move(indices));
+  const Tensors indices = a.List("indices");
+  const Axes axes = IndexAxesIn(a, x, indices);
   if (!a.ok()) return {};
-  if (n == 1) return {Take(x, indices[0], first)};
-  Tensor position, inside;
-  for (int64_t k = 0; k < n; ++k) {
-    const Tensor& i = indices[static_cast<size_t>(k)];
-    const Tensor size = Literal(a.composer(), DType::kInt64, x.dim(first + k));
-    const Tensor is_in = ~(i < 0) & (i < size);
-    inside = inside ? inside & is_in : is_in;
-    position = position ? position * size + i : i;
-  }
-  const Tensor outside = Literal(a.composer(), DType::kInt64, Count(x.shape()));
-  return {Take(Flatten(x, first, n), Where(inside, position, outside), first)};
-}
-
-// y[index[i]] op= source[i] along an axis: each element of y looks through all sources.
-Tensors Scatter(Arguments& a) {
-  const Tensor x = a["x"], index = a["index"], given = a["source"];
-  const int64_t axis = a.Axis("axis", x.rank());
-  if (!a.ok() || !FitsInside(a, "index", index, x, axis)) return {};
-  const Tensor source = BroadcastTo(given, index.shape());
-  const Size n = index.dim(axis);
-  const std::string reduce = a.Text("reduce");
-  // Axes: those of x, with the axis of the sources after that of x. Beyond the sizes of the index on
-  // other axes nothing is written.
-  const Tensor i = Unsqueeze(FromEnd(index, x.dim(axis)), axis);
-  const Tensor s = Unsqueeze(source, axis);
-  const Tensor is_hit =
-      Equal(i, Positions(a.composer(), i.dtype(), x.dim(axis), x.rank() + 1, axis));
-  const auto grown = [&](Tensor t) {
-    for (int64_t k = 0; k < x.rank(); ++k) {
-      if (k != axis) t = Pad(t, k, 0, x.dim(k) - t.dim(k));
-    }
-    return t;
-  };
-  const auto reduced = [&](Op op, const Tensor& t, double identity) {
-    return Reduce(op, Where(is_hit, t, identity), {axis + 1});
-  };
-  const Tensor hit = grown(Reduce(Op::kMax, is_hit, {axis + 1}));
-  if (reduce == "set") {
-    // The last source wins.
-    const DType dtype = IndexDType(n);
-    const Tensor place = Positions(a.composer(), dtype, n, x.rank() + 1, axis + 1);
-    const Tensor last = Max(Where(is_hit, place, -1), {axis + 1});
-    const Tensor chosen = GatherAlong(source, Maximum(last, 0), axis);
-    return {Where(hit, grown(chosen), x)};
-  }
-  if (reduce == "sum") {
-    return {Cast(Widened(x) + grown(reduced(Op::kAdd, Widened(s), 0)), x.dtype())};
-  }
-  if (reduce == "prod") {
-    const Tensor p = grown(reduced(Op::kMul, Widened(s), 1));
-    return {Where(hit, Cast(Widened(x) * p, x.dtype()), x)};
-  }
-  if (reduce == "max") {
-    return {Where(hit, Maximum(x, grown(reduced(Op::kMax, s, Lowest(x.dtype())))), x)};
-  }
-  const Tensor least = grown(reduced(Op::kMax, ReversedOrder(s), Lowest(x.dtype())));
-  return {Where(hit, ReversedOrder(Maximum(ReversedOrder(x), least)), x)};
+  const Indexed at = WithIndices(x, indices, axes);
+  return {at.x ? Take(at.x, at.position, at.axis) : Tensor()};
 }
 
 Tensors MaskedFill(Arguments& a) {
   const Tensor x = a["x"];
   return {Where(a["mask"], Literal(x, a.Float("value")), x)};
+}
+
+Tensors NonzeroFunction(Arguments& a) {
+  const Places places = Nonzero(a["mask"], a.OneSize("size"));
+  return {places.index, places.total};
+}
+
+Tensors MaskedSelect(Arguments& a) {
+  const Tensor given = a["x"];
+  const Shape shape = BroadcastShape(a.composer(), {given.shape(), a["mask"].shape()});
+  if (!a.ok()) return {};
+  const Size n = Count(shape), count = a.OneSize("size");
+  const Tensor x = Reshape(BroadcastTo(given, shape), {n});
+  const Tensor mask = Reshape(BroadcastTo(a["mask"], shape), {n});
+  const Places places = Nonzero(mask, count);
+  if (!places.index) return {};
+  const Tensor index = Select(places.index, 1, 0);
+  const Tensor taken = Take(x, index, 0);
+  return {Where(index < 0, Literal(x, a.Float("fill")), taken), places.total};
 }
 
 }  // namespace
@@ -201,23 +206,25 @@ std::vector<FunctionSchema> IndexingFunctions() {
       {.name = "index_select", .doc = "x at the indices along an axis, in whose place the axes of index are.",
        .inputs = {Input("x", kAny, "what is read").Ranks(1), Input("index", kInteger, kIndices)},
        .attributes = {AxisOf("x")}, .outputs = {"y"}, .compose = IndexSelect},
-      {.name = "index", .doc = "x[i0, i1, ...]: index arrays, which broadcast, for axes from `axis` on; in whose place their axes are.",
+      {.name = "index", .doc = "x[i0, i1, ...]: index arrays, which broadcast, for some axes. Their axes are where those were if they are neighbours, else in front, as in numpy. A mask selects a number of elements that depends on data: see where, masked_select and nonzero.",
        .inputs = {Input("x", kAny, "what is read").Ranks(1), Input("indices", kInteger, kIndices).Variadic()},
-       .attributes = {Int("axis", "the axis of the first index array").Default(int64_t{0})}, .outputs = {"y"}, .compose = IndexBy},
+       .attributes = {IndexAxes()}, .outputs = {"y"}, .compose = IndexBy},
       {.name = "embedding", .doc = "The rows of weight at the indices: index [...], weight [n, d] -> [..., d].",
        .inputs = {Input("index", kInteger, kIndices), Input("weight", kAny, "[n, d]").Rank(2)},
        .attributes = {}, .outputs = {"y"}, .compose = Embedding},
       {.name = "one_hot", .doc = "1 at the index, else 0, along a new last axis; all 0 if the index is outside.",
        .inputs = {Input("index", kInteger, "which one")},
-       .attributes = {Int("classes", "the size of the new axis").AtLeast(0), DTypeIn("dtype", "of the result; int64 if left out").Optional()},
+       .attributes = {OneSize("classes", "the size of the new axis").AtLeast(0), DTypeIn("dtype", "of the result; int64 if left out").Optional()},
        .outputs = {"y"}, .compose = OneHot},
-      {.name = "scatter", .doc = "x, where y[i, index[i, j], ...] is set to source[i, j, ...] or reduced with it, for axis 1. Of several that set, the last wins; indices outside write nothing. index may be smaller than x on other axes; source broadcasts to it.",
-       .inputs = {Input("x", kNumber, "what is written to").Ranks(1), Input("index", kInteger, "indices, negative from the end").Ranks(1), Input("source", kNumber, "what is written")},
-       .attributes = {AxisOf("x"), Choice("reduce", {"set", "sum", "prod", "max", "min"}, "what becomes of x and the sources")},
-       .outputs = {"y"}, .compose = Scatter},
       {.name = "masked_fill", .doc = "The value where the mask is true, else x.",
        .inputs = {Input("x", kAny, "what is filled"), Input("mask", kTruth, "where; broadcasts")},
        .attributes = {Float("value", "with what, rounded to the dtype of x")}, .outputs = {"y"}, .compose = MaskedFill},
+      {.name = "nonzero", .doc = "Where the mask is true, row-major: the indices of the first `size` places, [size, rank], int64, -1 beyond; and how many there are, int64. The size is given, since shapes do not depend on data.",
+       .inputs = {Input("mask", kTruth, "the mask")},
+       .attributes = {OneSize("size", "how many places").AtLeast(0)}, .outputs = {"index", "total"}, .compose = NonzeroFunction},
+      {.name = "masked_select", .doc = "The first `size` elements of x where the mask is true, row-major, `fill` beyond; and how many there are, int64. Both broadcast. The size is given, since shapes do not depend on data.",
+       .inputs = {Input("x", kAny, "what is read"), Input("mask", kTruth, "where")},
+       .attributes = {OneSize("size", "of the result").AtLeast(0), Float("fill", "what is beyond, rounded to the dtype of x").Default(0.0)}, .outputs = {"y", "total"}, .compose = MaskedSelect},
   };
 }
 // clang-format on

@@ -2,6 +2,7 @@
 #include "core/tensor/functions/linear.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/tensor/functions/arguments.h"
 #include "core/tensor/functions/tables.h"
@@ -21,14 +22,11 @@ Tensor WideLinear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return bias ? y + Widened(bias) : y;
 }
 
-Tensor Diagonal(const Tensor& x, int64_t offset) {
+Tensor Diagonal(const Tensor& x, const Size& offset) {
   if (!x || !x.composer()->ok()) return {};
-  Composer& c = *x.composer();
-  const int64_t rows = c.Known(x.dim(-2), "the first size of a diagonal"),
-                columns = c.Known(x.dim(-1), "the second size of a diagonal");
-  const int64_t row = std::clamp(-offset, int64_t{0}, rows),
-                column = std::clamp(offset, int64_t{0}, columns);
-  const int64_t n = std::min(rows - row, columns - column);
+  const Size rows = x.dim(-2), columns = x.dim(-1);
+  const Size row = Min(Max(0 - offset, 0), rows), column = Min(Max(offset, 0), columns);
+  const Size n = Min(rows - row, columns - column);
   const Tensor square = Slice(Slice(x, -2, row, row + n), -1, column, column + n);
   // In a row of n * (n + 1) elements, the diagonal is every (n + 1)-th.
   const Tensor flat = Pad(Flatten(square, x.rank() - 2, 2), -1, 0, n);
@@ -107,92 +105,72 @@ Tensors TensorDot(Arguments& a) {
   return {Reshape(Cast(WideMatMul(left, SwapAxes(right, 0, 1)), x.dtype()), shape)};
 }
 
-// ** einsum **
+// ** products of vectors and matrices **
 
-// The labels of an operand, each once: of a repeated one, the diagonal is taken.
-Tensor WithoutRepeats(Tensor x, std::string& labels) {
-  for (size_t i = 0; i < labels.size(); ++i) {
-    const size_t again = labels.find(labels[i], i + 1);
-    if (again == std::string::npos) continue;
-    x = Diagonal(
-        MoveAxis(MoveAxis(x, static_cast<int64_t>(again), -1), static_cast<int64_t>(i), -2), 0);
-    labels.erase(again, 1);
-    labels.push_back(labels[i]);
-    labels.erase(i--, 1);
+Tensors Dot(Arguments& a) {
+  const Tensors xy = Broadcast({Widened(a["x"]), Widened(a["y"])});
+  const int64_t axis = a.Axis("axis", xy[0].rank());
+  return {Cast(Sum(xy[0] * xy[1], {axis}), a["x"].dtype())};
+}
+Tensors Cross(Arguments& a) {
+  const Tensors xy = Broadcast({a["x"], a["y"]});
+  const Tensor x = xy[0], y = xy[1];
+  const int64_t axis = a.Axis("axis", x.rank());
+  if (!a.ok()) return {};
+  if (!x.dim(axis).Is(3)) {
+    return {a.Fail("x", "its axis ", axis, " has size ", ToText(x.dim(axis)), ", it must be 3")};
   }
-  return x;
+  // Component i is x[i + 1] y[i + 2] - x[i + 2] y[i + 1], around the end.
+  const auto turned = [axis](const Tensor& t, int64_t by) {
+    return Concat({Slice(t, axis, by, 3), Slice(t, axis, 0, by)}, axis);
+  };
+  return {turned(x, 1) * turned(y, 2) - turned(x, 2) * turned(y, 1)};
+}
+Tensors Kron(Arguments& a) {
+  Tensor x = a["x"], y = a["y"];
+  while (x.rank() < y.rank() && a.ok()) x = Unsqueeze(x, 0);
+  while (y.rank() < x.rank() && a.ok()) y = Unsqueeze(y, 0);
+  if (!a.ok()) return {};
+  Shape shape, of_x, of_y;
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    of_x.insert(of_x.end(), {x.dim(i), 1});
+    of_y.insert(of_y.end(), {1, y.dim(i)});
+    shape.push_back(x.dim(i) * y.dim(i));
+  }
+  return {Reshape(Reshape(x, of_x) * Reshape(y, of_y), shape)};
+}
+Tensors Trace(Arguments& a) {
+  const Tensor d = Diagonal(a["x"], a.OneSize("offset"));
+  return {Sum(d, {d.rank() - 1})};
 }
 
-Tensors Einsum(Arguments& a) {
-  std::string text = a.Text("equation");
-  std::erase(text, ' ');
-  const auto wrong = [&a](const auto&... why) -> Tensors { return {a.Fail("equation", why...)}; };
-  const size_t arrow = text.find("->");
-  std::string result = arrow == std::string::npos ? "" : text.substr(arrow + 2);
-  std::vector<std::string> operands(1);
-  for (char label : text.substr(0, arrow)) {
-    if (label == ',') {
-      operands.emplace_back();
-    } else if ((label >= 'a' && label <= 'z') || (label >= 'A' && label <= 'Z')) {
-      operands.back().push_back(label);
-    } else {
-      return wrong("'", std::string(1, label), "' is no label, which is a letter");
-    }
+// Of vectors along the last axis, by their differences.
+Tensor Distance(const Tensor& d, double p) {
+  const int64_t axis = d.rank() - 1;
+  if (p == 2) return Root(Sum(Square(d), {axis}));
+  if (p == 1) return Sum(Abs(d), {axis});
+  if (p == 0) return Sum(Where(Equal(d, 0), 0.0, 1.0, d.dtype()), {axis});
+  if (std::isinf(p)) return Max(Abs(d), {axis});
+  // Where d, or all of it, is 0, so is the gradient.
+  const auto power = [](const Tensor& t, double to) {
+    const Tensor is_zero = Equal(t, 0);
+    return Where(is_zero, 0, Alu(Op::kPow, Where(is_zero, 1, t), Literal(t, to)));
+  };
+  return power(Sum(power(Abs(d), p), {axis}), 1 / p);
+}
+Tensors PairwiseDistance(Arguments& a) {
+  const Tensor d = Widened(a["x"]) - Widened(a["y"]) + a.Float("eps");
+  if (d.rank() == 0) return {a.Fail("x", "it has no axis")};
+  return {Cast(Distance(d, a.Float("p")), a["x"].dtype())};
+}
+Tensors CDist(Arguments& a) {
+  const Tensor x = Widened(a["x"]), y = Widened(a["y"]);
+  if (!(x.dim(-1) == y.dim(-1))) {
+    return {a.Fail("y", "its shape ", ToText(y.shape()), " does not fit x, of shape ",
+                   ToText(x.shape()))};
   }
-  Tensors xs = a.List("xs");
-  if (xs.size() != operands.size()) {
-    return wrong("it has ", operands.size(), " operands, there are ", xs.size(), " inputs");
-  }
-  std::map<char, Size> sizes;
-  std::map<char, int> uses;
-  for (size_t i = 0; i < xs.size(); ++i) {
-    if (static_cast<int64_t>(operands[i].size()) != xs[i].rank()) {
-      return wrong("operand ", i, " has ", operands[i].size(), " labels, its shape is ",
-                   ToText(xs[i].shape()));
-    }
-    for (size_t k = 0; k < operands[i].size(); ++k) {
-      const Size n = xs[i].dim(static_cast<int64_t>(k));
-      const auto it = sizes.emplace(operands[i][k], n).first;
-      if (!(it->second == n)) {
-        return wrong("label ", std::string(1, operands[i][k]), " has different sizes");
-      }
-      ++uses[operands[i][k]];
-    }
-  }
-  if (arrow == std::string::npos) {  // Labels that occur once, in order of the alphabet.
-    for (const auto& [label, count] : uses) {
-      if (count == 1) result.push_back(label);
-    }
-  }
-  std::string all = result;
-  for (char label : result) {
-    if (!sizes.contains(label)) return wrong("label ", std::string(1, label), " is in no operand");
-    if (std::count(result.begin(), result.end(), label) > 1) {
-      return wrong("label ", std::string(1, label), " is twice in the result");
-    }
-  }
-  Axes summed;
-  for (const auto& [label, size] : sizes) {
-    if (result.find(label) != std::string::npos) continue;
-    summed.push_back(static_cast<int64_t>(all.size()));
-    all.push_back(label);
-  }
-  Tensor product;
-  for (size_t i = 0; i < xs.size(); ++i) {
-    std::string& labels = operands[i];
-    const Tensor x = WithoutRepeats(Widened(xs[i]), labels);
-    Axes order;
-    Shape shape;
-    for (char label : all) {
-      const size_t at = labels.find(label);
-      if (at != std::string::npos) order.push_back(static_cast<int64_t>(at));
-      shape.push_back(at == std::string::npos ? Size(1) : sizes[label]);
-    }
-    if (!a.ok()) return {};
-    const Tensor aligned = Reshape(Permute(x, order), shape);
-    product = product ? product * aligned : aligned;
-  }
-  return {Cast(Sum(product, summed), xs[0].dtype())};
+  const Tensor d = Unsqueeze(x, -2) - Unsqueeze(y, -3);
+  return {Cast(Distance(d, a.Float("p")), a["x"].dtype())};
 }
 
 }  // namespace
@@ -214,12 +192,9 @@ std::vector<FunctionSchema> LinearFunctions() {
        .inputs = {Input("x", kNumber, "the left factor"), Input("y", kNumber, "the right factor")},
        .attributes = {Ints("x_axes", "axes of x"), Ints("y_axes", "the axes of y that go with them")},
        .outputs = {"z"}, .compose = TensorDot},
-      {.name = "einsum", .doc = "The sum of products after an equation like \"ij,jk->ik\": a letter per axis, operands separated by commas. What is not in the result is summed over; a label twice in an operand takes its diagonal. Without \"->\", the result has the labels that occur once, in the order of the alphabet.",
-       .inputs = {Input("xs", kNumber, "the operands").Variadic()},
-       .attributes = {Text("equation", "the equation")}, .outputs = {"y"}, .compose = Einsum},
       {.name = "diagonal", .doc = "y[..., i] = x[..., i, i + offset], where the two axes are axis1 and axis2.",
        .inputs = {Input("x", kAny, "matrices").Ranks(2)},
-       .attributes = {Int("offset", "how far to the right").Default(int64_t{0}),
+       .attributes = {OneSize("offset", "how far to the right").Default(int64_t{0}).Between(-1e9, 1e9),
                       Int("axis1", "the axis of rows").Default(int64_t{0}),
                       Int("axis2", "the axis of columns").Default(int64_t{1})},
        .outputs = {"y"}, .compose = [](Arguments& a) -> Tensors {
@@ -231,8 +206,24 @@ std::vector<FunctionSchema> LinearFunctions() {
            if (i != row && i != column) order.push_back(i);
          }
          order.insert(order.end(), {row, column});
-         return {Diagonal(Permute(x, order), a.Int("offset"))};
+         return {Diagonal(Permute(x, order), a.OneSize("offset"))};
        }},
+      {.name = "dot", .doc = "The sum of x y along the axis; both broadcast. Also called inner and vecdot.",
+       .inputs = {Input("x", kNumber, "vectors").Ranks(1), Input("y", kNumber, "vectors").Ranks(1)},
+       .attributes = {AxisOf("the broadcast x")}, .outputs = {"z"}, .compose = Dot},
+      {.name = "cross", .doc = "The cross product along an axis of size 3: z[i] = x[i + 1] y[i + 2] - x[i + 2] y[i + 1], around the end. Both broadcast.",
+       .inputs = {Input("x", kNumber, "vectors").Ranks(1), Input("y", kNumber, "vectors").Ranks(1)},
+       .attributes = {AxisOf("the broadcast x")}, .outputs = {"z"}, .compose = Cross},
+      {.name = "kron", .doc = "The Kronecker product: z[i m + k, ...] = x[i, ...] y[k, ...], where axis 0 of y has size m, and so on for each axis; missing ones of size 1 come first.",
+       .inputs = {Input("x", kNumber, "the left factor"), Input("y", kNumber, "the right factor")}, .attributes = {}, .outputs = {"z"}, .compose = Kron},
+      {.name = "trace", .doc = "The sum of the diagonal x[..., i, i + offset].", .inputs = {Input("x", kNumber, "[..., rows, columns]").Ranks(2)},
+       .attributes = {OneSize("offset", "how far to the right").Default(int64_t{0}).Between(-1e9, 1e9)}, .outputs = {"y"}, .compose = Trace},
+      {.name = "pairwise_distance", .doc = "The length of x - y + eps, sum(|d|^p)^(1/p), along the last axis; both broadcast. x [..., k], y [..., k] -> [...].",
+       .inputs = {Input("x", kFloat, "vectors"), Input("y", kFloat, "vectors")},
+       .attributes = {Float("p", "the order").Default(2.0).AtLeast(0), Float("eps", "what keeps gradients finite").Default(1e-6).AtLeast(0)}, .outputs = {"distance"}, .compose = PairwiseDistance},
+      {.name = "cdist", .doc = "The distance sum(|x - y|^p)^(1/p) of each row of x and each of y: [..., m, k], [..., n, k] -> [..., m, n].",
+       .inputs = {Input("x", kFloat, "rows").Ranks(2), Input("y", kFloat, "rows").Ranks(2)},
+       .attributes = {Float("p", "the order").Default(2.0).AtLeast(0)}, .outputs = {"distance"}, .compose = CDist},
   };
 }
 // clang-format on

@@ -18,6 +18,6 @@ Tensor LogSoftmax(const Tensor& x, int64_t axis);
 Tensor Standardized(const Tensor& x, const Axes& axes, double eps);
 
 // The diagonal x[..., i, i + offset] of the last two axes, as the last axis.
-Tensor Diagonal(const Tensor& x, int64_t offset);
+Tensor Diagonal(const Tensor& x, const Size& offset);
 
 }  // namespace kiln::tensor::functions

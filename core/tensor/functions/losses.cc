@@ -48,6 +48,17 @@ Tensor KlDivergence(const Tensor& x, const Tensor& t, const Arguments& a) {
   return Where(is_positive, t * (Log(Where(is_positive, t, 1)) - x), 0);
 }
 
+// ** of probabilities and distances **
+Tensor PoissonNll(const Tensor& x, const Tensor& t, const Arguments& a) {
+  if (a.Flag("log_input")) return Exp(x) - t * x;
+  return x - t * Log(x + a.Float("eps"));
+}
+// Of labels 1 and -1.
+Tensor SoftMargin(const Tensor& x, const Tensor& t, const Arguments&) { return Softplus(-t * x); }
+Tensor HingeEmbedding(const Tensor& x, const Tensor& t, const Arguments& a) {
+  return Where(Equal(t, 1), x, Maximum(a.Float("margin") - x, 0));
+}
+
 FunctionSchema Loss(std::string_view name, std::string_view doc, Elementwise f,
                     std::vector<AttributeSchema> attributes = {}) {
   FunctionSchema row;
@@ -101,10 +112,30 @@ Tensors ClassLoss(Arguments& a, const Tensor& log_p, double smoothing, DType dty
   return {Cast(Sum(loss, AllAxes(loss)) / Sum(share, AllAxes(share)), dtype)};
 }
 
+// Minus the sum of weight target log_p over the classes, where the target is a distribution over them.
+Tensors DistributionLoss(const Arguments& a, const Tensor& log_p, double smoothing, DType dtype) {
+  const int64_t axis = log_p.rank() == 1 ? 0 : 1;
+  const Size classes = log_p.dim(axis);
+  const Tensor target = Widened(a.Shaped("target", log_p.shape()));
+  const Tensor weight = Widened(a.Shaped("weight", {classes}));
+  if (!a.ok()) return {};
+  const Tensor even = 1.0 / Literal(a.composer(), log_p.dtype(), classes) * smoothing;
+  const Tensor wanted = smoothing > 0 ? target * (1 - smoothing) + even : target;
+  Tensor terms = wanted * log_p;
+  if (weight) {
+    Shape aligned(static_cast<size_t>(log_p.rank() - axis), Size(1));
+    aligned[0] = classes;
+    terms = terms * Reshape(weight, aligned);
+  }
+  return {ReducedLoss(a, -Sum(terms, {axis}), dtype)};
+}
+
 Tensors CrossEntropy(Arguments& a) {
   const Tensor x = a["x"];
   const Tensor log_p = LogSoftmax(Widened(x), x.rank() == 1 ? 0 : 1);
-  return ClassLoss(a, log_p, a.Float("label_smoothing"), x.dtype());
+  const double smoothing = a.Float("label_smoothing");
+  if (a["target"].is_float()) return DistributionLoss(a, log_p, smoothing, x.dtype());
+  return ClassLoss(a, log_p, smoothing, x.dtype());
 }
 Tensors NegativeLogLikelihood(Arguments& a) {
   const Tensor x = a["x"];
@@ -112,13 +143,13 @@ Tensors NegativeLogLikelihood(Arguments& a) {
 }
 
 FunctionSchema OfClasses(std::string_view name, std::string_view doc, std::string_view x,
-                         Tensors (*f)(Arguments&), std::vector<AttributeSchema> attributes = {}) {
+                         InputSchema target, Tensors (*f)(Arguments&),
+                         std::vector<AttributeSchema> attributes = {}) {
   FunctionSchema row;
   row.name = name;
   row.doc = doc;
   row.inputs = {
-      Input("x", kFloat, x).Ranks(1).Alone(),
-      Input("target", kInteger, "[n, ...], the index of a class"),
+      Input("x", kFloat, x).Ranks(1).Alone(), std::move(target).Alone(),
       Input("weight", kFloat, "[c], of each class; 1 if left out").Rank(1).Alone().Optional()};
   row.attributes = std::move(attributes);
   row.attributes.push_back(
@@ -128,6 +159,35 @@ FunctionSchema OfClasses(std::string_view name, std::string_view doc, std::strin
   row.outputs = {"loss"};
   row.compose = f;
   return row;
+}
+
+Tensors GaussianNll(Arguments& a) {
+  const Tensor x = a["x"];
+  const Tensor var = Maximum(Widened(a["var"]), a.Float("eps"));
+  const Tensor loss = (Log(var) + Square(Widened(x) - Widened(a["target"])) / var) * 0.5;
+  return {ReducedLoss(a, loss, x.dtype())};
+}
+Tensors MarginRanking(Arguments& a) {
+  const Tensor x = a["x"];
+  const Tensor d = Widened(x) - Widened(a["y"]);
+  const Tensor loss = Maximum(a.Float("margin") - Widened(a["target"]) * d, 0);
+  return {ReducedLoss(a, loss, x.dtype())};
+}
+Tensors TripletMargin(Arguments& a) {
+  const Tensor x = a["anchor"];
+  const double p = a.Float("p"), eps = a.Float("eps");
+  const auto distance = [&](const Tensor& other) {
+    const Tensor d = Abs(Widened(x) - Widened(other) + eps);
+    const Axes last = {d.rank() - 1};
+    if (p == 2) return Sqrt(Sum(Square(d), last));
+    return Alu(Op::kPow, Sum(Alu(Op::kPow, d, Literal(d, p)), last), Literal(d, 1 / p));
+  };
+  const Tensor loss =
+      Maximum(distance(a["positive"]) - distance(a["negative"]) + a.Float("margin"), 0);
+  return {ReducedLoss(a, loss, x.dtype())};
+}
+AttributeSchema ReductionAttribute() {
+  return Choice("reduction", {"mean", "sum", "none"}, "what becomes of the losses of the elements");
 }
 
 Tensors CosineSimilarity(Arguments& a) {
@@ -144,10 +204,10 @@ Tensors CosineSimilarity(Arguments& a) {
 // clang-format off
 std::vector<FunctionSchema> LossFunctions() {
   return {
-      OfClasses("cross_entropy", "-weight[target] log_softmax(x)[target], classes on axis 1 (of a vector: 0). With label smoothing s, (1 - s) of it and s of the mean over all classes. Source: Szegedy et al., arXiv:1512.00567.",
-                "[n, c, ...], logits", CrossEntropy,
+      OfClasses("cross_entropy", "-weight[target] log_softmax(x)[target], classes on axis 1 (of a vector: 0). With label smoothing s, (1 - s) of it and s of the mean over all classes. If the target is a float, it is a distribution over the classes: -sum(target weight log_softmax(x)), whose mean is not weighted. Source: Szegedy et al., arXiv:1512.00567.",
+                "[n, c, ...], logits", Input("target", kNumber, "[n, ...], the index of a class, of an integer dtype; or [n, c, ...], probabilities, of a float dtype"), CrossEntropy,
                 {Float("label_smoothing", "s").Default(0.0).Between(0, 1)}),
-      OfClasses("nll_loss", "-weight[target] x[target], classes on axis 1 (of a vector: 0).", "[n, c, ...], log probabilities", NegativeLogLikelihood),
+      OfClasses("nll_loss", "-weight[target] x[target], classes on axis 1 (of a vector: 0).", "[n, c, ...], log probabilities", Input("target", kInteger, "[n, ...], the index of a class"), NegativeLogLikelihood),
       Loss("mse_loss", "(x - target)^2.", SquaredError),
       Loss("l1_loss", "|x - target|.", AbsoluteError),
       Loss("huber_loss", "(x - target)^2 / 2 up to delta, then delta (|x - target| - delta / 2).", Huber,
@@ -158,6 +218,20 @@ std::vector<FunctionSchema> LossFunctions() {
       Loss("bce_with_logits_loss", "bce_loss of sigmoid(x), without overflow.", BinaryCrossEntropyOfLogits),
       Loss("kl_div", "target (log(target) - x), where x is a log probability; 0 where the target is.", KlDivergence,
            {Flag("log_target", false, "whether the target is a log probability, too")}),
+      Loss("poisson_nll_loss", "e^x - target x, or without log_input x - target log(x + eps): -log of the Poisson distribution but for a constant.", PoissonNll,
+           {Flag("log_input", true, "whether x is the logarithm of the rate"), Float("eps", "what keeps the logarithm finite").Default(1e-8).AtLeast(0)}),
+      Loss("soft_margin_loss", "log(1 + e^(-target x)), of targets 1 and -1, without overflow.", SoftMargin),
+      Loss("hinge_embedding_loss", "x where the target is 1, else max(margin - x, 0).", HingeEmbedding, {Float("margin", "the margin").Default(1.0)}),
+      {.name = "gaussian_nll_loss", .doc = "(log(var) + (x - target)^2 / var) / 2, where var is at least eps. All broadcast.",
+       .inputs = {Input("x", kFloat, "the prediction"), Input("target", kFloat, "what is right"), Input("var", kFloat, "the variance")},
+       .attributes = {Float("eps", "the least variance").Default(1e-6).AtLeast(0), ReductionAttribute()}, .outputs = {"loss"}, .compose = GaussianNll},
+      {.name = "margin_ranking_loss", .doc = "max(margin - target (x - y), 0), of targets 1 (x is to be larger) and -1. All broadcast.",
+       .inputs = {Input("x", kFloat, "scores"), Input("y", kFloat, "scores"), Input("target", kFloat, "1 or -1")},
+       .attributes = {Float("margin", "the margin").Default(0.0), ReductionAttribute()}, .outputs = {"loss"}, .compose = MarginRanking},
+      {.name = "triplet_margin_loss", .doc = "max(d(anchor, positive) - d(anchor, negative) + margin, 0), where d is sum(|x - y + eps|^p)^(1/p) along the last axis. All broadcast.",
+       .inputs = {Input("anchor", kFloat, "[..., k]").Ranks(1), Input("positive", kFloat, "[..., k]").Ranks(1), Input("negative", kFloat, "[..., k]").Ranks(1)},
+       .attributes = {Float("margin", "the margin").Default(1.0), Float("p", "the order").Default(2.0).AtLeast(1), Float("eps", "what keeps gradients finite").Default(1e-6).AtLeast(0), ReductionAttribute()},
+       .outputs = {"loss"}, .compose = TripletMargin},
       {.name = "cosine_similarity", .doc = "sum(x y) / (max(|x|, eps) max(|y|, eps)) along the axis; both broadcast.",
        .inputs = {Input("x", kFloat, "vectors").Ranks(1), Input("y", kFloat, "vectors").Ranks(1)},
        .attributes = {AxisOf("the broadcast x"), Float("eps", "the least length").Default(1e-8).AtLeast(0)},

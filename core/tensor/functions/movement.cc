@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/tensor/functions/arguments.h"
+#include "core/tensor/functions/slicing.h"
 #include "core/tensor/functions/tables.h"
 #include "core/tensor/functions/windows.h"
 
@@ -9,8 +10,6 @@ namespace kiln::tensor::functions {
 namespace {
 
 using enum DTypeRule;
-
-int64_t Mod(int64_t a, int64_t n) { return n == 0 ? 0 : ((a % n) + n) % n; }
 
 // ** shapes **
 
@@ -178,62 +177,26 @@ Tensors RepeatInterleave(Arguments& a) {
   const Tensor x = a["x"];
   const int64_t axis = a.Axis("axis", x.rank());
   if (!a.ok()) return {};
-  return {Repeated(x, axis, a.Int("repeats"), true)};
+  return {Repeated(x, axis, a.OneSize("repeats"), true)};
 }
 
 // ** cutting **
 
 Tensors SelectFunction(Arguments& a) {
   const Tensor x = a["x"];
-  const int64_t axis = a.Axis("axis", x.rank()), i = a.Int("index");
-  const Size n = x.dim(axis);
-  if (n.is_known() && (i < -n.value() || i >= n.value())) {
-    return {a.Fail("index", i, " given, axis ", axis, " has size ", n.value())};
+  const int64_t axis = a.Axis("axis", x.rank());
+  const Size i = a.OneSize("index"), n = x.dim(axis);
+  if (n.is_known() && i.is_known() && (i.value() < -n.value() || i.value() >= n.value())) {
+    return {a.Fail("index", i.value(), " given, axis ", axis, " has size ", n.value())};
   }
-  return {Select(x, axis, i < 0 ? n + i : Size(i))};
+  return {Select(x, axis, i.is_known() && i.value() < 0 ? n + i : i)};
 }
 
-// As Python's x[begin:end:step], where what is too large or small is cut off.
-Tensor Sliced(const Tensor& x, int64_t axis, Size begin, Size end, int64_t step) {
-  const Size n = x.dim(axis);
-  if (n.is_known() && begin.is_known() && end.is_known()) {
-    const int64_t size = n.value(), low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
-    const auto cut = [&](int64_t v) { return std::clamp(v < 0 ? v + size : v, low, high); };
-    begin = cut(begin.value());
-    end = cut(end.value());
-    if (step < 0) {  // Of the mirrored axis.
-      begin = size - 1 - begin.value();
-      end = size - 1 - end.value();
-    }
-    if (end.value() < begin.value()) end = begin;
-  } else {
-    if (begin.is_known() && begin.value() < 0) begin = n + begin;
-    if (end.is_known() && end.value() < 0) end = n + end;
-  }
-  const Tensor ordered = step < 0 ? Flip(x, {axis}) : x;
-  return Every(Slice(ordered, axis, begin, end), axis, std::abs(step));
-}
 Tensors SliceFunction(Arguments& a) {
   Tensor x = a["x"];
-  const Shape begins = a.Sizes("begin"), ends = a.Sizes("end");
-  const auto count = static_cast<int64_t>(begins.size());
-  const std::vector<int64_t> steps = a.PerAxis("step", count);
-  std::vector<int64_t> axes = a.Ints("axes");
-  if (!a.Has("axes")) {
-    for (int64_t i = 0; i < count; ++i) axes.push_back(i);
-  }
-  if (ends.size() != begins.size() || axes.size() != begins.size()) {
-    return {a.Fail("begin", count, " given, there are ", ends.size(), " ends and ", axes.size(),
-                   " axes")};
-  }
-  for (size_t i = 0; i < begins.size() && a.ok(); ++i) {
-    const int64_t axis = axes[i] < 0 ? axes[i] + x.rank() : axes[i];
-    if (axis < 0 || axis >= x.rank()) return {a.Fail("axes", "there is no axis ", axes[i])};
-    if (steps[i] == 0) return {a.Fail("step", "0 given")};
-    if (steps[i] < 0 && !(begins[i].is_known() && ends[i].is_known() && x.dim(axis).is_known())) {
-      return {a.Fail("step", "a negative one needs known sizes")};
-    }
-    x = Sliced(x, axis, begins[i], ends[i], steps[i]);
+  for (const Cut& cut : CutsIn(a, x)) {
+    const Tensor ordered = cut.is_flipped ? Flip(x, {cut.axis}) : x;
+    x = Every(Slice(ordered, cut.axis, cut.begin, cut.end), cut.axis, cut.step);
   }
   return {x};
 }
@@ -271,12 +234,16 @@ Tensors PadFunction(Arguments& a) {
       x = Pad(x, axis, added(before), added(after), a.Float("value"));
       continue;
     }
-    const int64_t n = a.composer().Known(x.dim(axis), "the size of an axis that is padded");
+    const Size n = x.dim(axis);
     const int64_t front = a.composer().Known(added(before), "a padding from x itself"),
                   back = a.composer().Known(added(after), "a padding from x itself");
-    const int64_t most = mode == "reflect" ? n - 1 : mode == "circular" ? n : n > 0 ? INT64_MAX : 0;
+    const int64_t size = a.composer().Bound(n);  // Of symbolic ones, Slice sees to it.
+    const int64_t most = mode == "reflect"    ? size - 1
+                         : mode == "circular" ? size
+                         : size > 0           ? INT64_MAX
+                                              : 0;
     if (std::max(front, back) > std::max<int64_t>(most, 0)) {
-      return {a.Fail("pads", std::max(front, back), " given, axis ", axis, " of size ", n,
+      return {a.Fail("pads", std::max(front, back), " given, axis ", axis, " of size ", ToText(n),
                      " allows ", std::max<int64_t>(most, 0))};
     }
     Tensors parts;
@@ -290,16 +257,18 @@ Tensors PadFunction(Arguments& a) {
 
 Tensors Roll(Arguments& a) {
   Tensor x = a["x"];
-  const std::vector<int64_t> shifts = a.Ints("shifts"), axes = a.Ints("axes");
+  const Shape shifts = a.Sizes("shifts");
+  const std::vector<int64_t> axes = a.Ints("axes");
   if (shifts.size() != axes.size()) {
     return {a.Fail("shifts", shifts.size(), " given, there are ", axes.size(), " axes")};
   }
   for (size_t i = 0; i < axes.size() && a.ok(); ++i) {
     const int64_t axis = axes[i] < 0 ? axes[i] + x.rank() : axes[i];
     if (axis < 0 || axis >= x.rank()) return {a.Fail("axes", "there is no axis ", axes[i])};
-    const int64_t n = a.composer().Known(x.dim(axis), "the size of an axis that is rolled");
-    const int64_t shift = Mod(shifts[i], n);
-    if (shift == 0) continue;
+    const Size n = x.dim(axis);
+    if (n.Is(0)) continue;
+    const Size shift = (shifts[i] % n + n) % n;
+    if (shift.Is(0)) continue;
     x = Concat({Slice(x, axis, n - shift, n), Slice(x, axis, 0, n - shift)}, axis);
   }
   return {x};
@@ -310,7 +279,7 @@ Tensors Triangle(Arguments& a) {
   const Tensor x = a["x"];
   const Tensor row = Positions(a.composer(), DType::kInt64, x.dim(-2), 2, 0);
   const Tensor column = Positions(a.composer(), DType::kInt64, x.dim(-1), 2, 1);
-  const Tensor border = row + static_cast<double>(a.Int("offset"));
+  const Tensor border = row + Literal(a.composer(), DType::kInt64, a.OneSize("offset"));
   return {upper ? Where(column < border, 0, x) : Where(border < column, 0, x)};
 }
 
@@ -342,7 +311,7 @@ InputSchema X() { return Input("x", kAny, "what is moved"); }
 
 // clang-format off
 std::vector<FunctionSchema> MovementFunctions() {
-  const AttributeSchema offset = Int("offset", "how far the diagonal is to the right").Default(int64_t{0}).Between(-1e9, 1e9);
+  const AttributeSchema offset = OneSize("offset", "how far the diagonal is to the right").Default(int64_t{0}).Between(-1e9, 1e9);
   return {
       {.name = "reshape", .doc = "The same elements, row-major, in another shape.", .inputs = {X()},
        .attributes = {Sizes("shape", "the shape; one size may be -1: what is left").AtLeast(-1)}, .outputs = {"y"}, .compose = ReshapeFunction},
@@ -371,17 +340,16 @@ std::vector<FunctionSchema> MovementFunctions() {
       {.name = "tile", .doc = "x repeated along each axis, the last ones if there are fewer numbers than axes.", .inputs = {X()},
        .attributes = {Sizes("repeats", "how often").AtLeast(0)}, .outputs = {"y"}, .compose = Tile},
       {.name = "repeat_interleave", .doc = "Each element along an axis repeated.", .inputs = {X().Ranks(1)},
-       .attributes = {Int("repeats", "how often").AtLeast(0), AxisOf("x")}, .outputs = {"y"}, .compose = RepeatInterleave},
+       .attributes = {OneSize("repeats", "how often").AtLeast(0), AxisOf("x")}, .outputs = {"y"}, .compose = RepeatInterleave},
       {.name = "select", .doc = "One element of an axis, which goes away.", .inputs = {X().Ranks(1)},
-       .attributes = {Int("index", "which, negative from the end"), AxisOf("x")}, .outputs = {"y"}, .compose = SelectFunction},
-      {.name = "slice", .doc = "x[begin:end:step] along axes, as in Python: negative ones count from the end, what is too large or small is cut off.", .inputs = {X()},
-       .attributes = {Sizes("begin", "per axis"), Sizes("end", "per axis"), Ints("axes", "which; the first ones if left out").Optional(),
-                      Ints("step", "per axis; negative: backwards").Default(std::vector<int64_t>{1}).Between(-1e9, 1e9)}, .outputs = {"y"}, .compose = SliceFunction},
+       .attributes = {OneSize("index", "which, negative from the end; one that depends on variables counts from the beginning"), AxisOf("x")}, .outputs = {"y"}, .compose = SelectFunction},
+      {.name = "slice", .doc = "x[begin:end:step] along axes, as in Python: negative ones count from the end (those that depend on variables do not), what is too large or small is cut off.", .inputs = {X()},
+       .attributes = SliceAttributes(), .outputs = {"y"}, .compose = SliceFunction},
       {.name = "pad", .doc = "x with elements around: a constant, x mirrored at its edge (reflect), its edge (replicate), or its other end (circular).", .inputs = {X()},
        .attributes = {Sizes("pads", "before and after, for each of the last axes; negative ones cut off"),
                       Choice("mode", {"constant", "reflect", "replicate", "circular"}, "with what"), Float("value", "the constant").Default(0.0)}, .outputs = {"y"}, .compose = PadFunction},
       {.name = "roll", .doc = "y[i] = x[i - shift], around the end.", .inputs = {X().Ranks(1)},
-       .attributes = {Ints("shifts", "per axis"), Ints("axes", "which")}, .outputs = {"y"}, .compose = Roll},
+       .attributes = {Sizes("shifts", "per axis"), Ints("axes", "which")}, .outputs = {"y"}, .compose = Roll},
       {.name = "triu", .doc = "x on and right of a diagonal of its last two axes, else 0.", .inputs = {X().Ranks(2)}, .attributes = {offset}, .outputs = {"y"}, .compose = Triangle<true>},
       {.name = "tril", .doc = "x on and left of a diagonal of its last two axes, else 0.", .inputs = {X().Ranks(2)}, .attributes = {offset}, .outputs = {"y"}, .compose = Triangle<false>},
       {.name = "meshgrid", .doc = "Vectors as the coordinates of a grid: output k has vector k along axis k; by \"xy\", axes 0 and 1 are exchanged.",

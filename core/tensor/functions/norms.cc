@@ -2,6 +2,7 @@
 #include "core/tensor/functions/arguments.h"
 #include "core/tensor/functions/linear.h"
 #include "core/tensor/functions/tables.h"
+#include "core/tensor/functions/windows.h"
 
 namespace kiln::tensor::functions {
 
@@ -137,6 +138,17 @@ Tensors Normalize(Arguments& a) {
   return {Cast(x / Maximum(norm, a.Float("eps")), given.dtype())};
 }
 
+Tensors LocalResponseNorm(Arguments& a) {
+  const Tensor given = a["x"], x = Widened(given);
+  const int64_t size = a.Int("size");
+  const Tensor squares = Pad(MoveAxis(Square(x), 1, -1), -1, size / 2, (size - 1) / 2);
+  const Tensor seen = Windows(squares, {{size, 1, 1}});
+  if (!seen) return {};
+  const Tensor sum = MoveAxis(Sum(seen, {seen.rank() - 1}), -1, 1);
+  const Tensor base = sum * (a.Float("alpha") / static_cast<double>(size)) + a.Float("k");
+  return {Cast(x / Alu(Op::kPow, base, Literal(base, a.Float("beta"))), given.dtype())};
+}
+
 AttributeSchema Eps(double otherwise) {
   return Float("eps", "what keeps the divisor from 0").Default(otherwise).AtLeast(0);
 }
@@ -160,6 +172,16 @@ std::vector<FunctionSchema> NormFunctions() {
       {.name = "log_softmax", .doc = "log(softmax(x)) along the axis, without overflow.",
        .inputs = {Input("x", kFloat, "logits").Ranks(1)}, .attributes = {AxisOf("x")},
        .outputs = {"y"}, .compose = AlongAxis<LogSoftmax>},
+      {.name = "softmin", .doc = "softmax(-x) along the axis.",
+       .inputs = {Input("x", kFloat, "energies").Ranks(1)}, .attributes = {AxisOf("x")},
+       .outputs = {"y"}, .compose = [](Arguments& a) -> Tensors {
+         const Tensor x = a["x"];
+         return {Cast(Softmax(-Widened(x), a.Axis("axis", x.rank())), x.dtype())};
+       }},
+      {.name = "local_response_norm", .doc = "x / (k + alpha / size times the sum of x^2 over size channels around)^beta: from size / 2 before to (size - 1) / 2 after, x [n, c, ...]. Source: Krizhevsky et al., NIPS 2012.",
+       .inputs = {Input("x", kFloat, "[n, c, ...]").Ranks(2)},
+       .attributes = {Int("size", "how many channels").Between(1, 1 << 16), Float("alpha", "the weight of the sum").Default(1e-4), Float("beta", "the power").Default(0.75), Float("k", "what is added").Default(1.0)},
+       .outputs = {"y"}, .compose = LocalResponseNorm},
       {.name = "normalize", .doc = "x / max(sqrt(sum(x^2)), eps) along the axis.",
        .inputs = {Input("x", kFloat, "vectors").Ranks(1)}, .attributes = {AxisOf("x"), Eps(1e-12)},
        .outputs = {"y"}, .compose = Normalize},

@@ -1,5 +1,6 @@
 // Reductions over axes, and running ones along an axis.
 #include <cmath>
+#include <limits>
 
 #include "core/tensor/functions/algebra.h"
 #include "core/tensor/functions/arguments.h"
@@ -109,14 +110,53 @@ Tensors Running(Arguments& a) {
   const Tensor x = a["x"];
   const int64_t axis = a.Axis("axis", x.rank());
   const bool reverse = a.Flag("reverse");
-  const Tensor counted = op == Op::kMax ? x : Cast(x, CountingDType(a, x.dtype()));
+  const Tensor counted = Cast(x, CountingDType(a, x.dtype()));
   const Tensor ordered = reverse ? Flip(counted, {axis}) : counted;
   const Tensor y = Cast(Scan(op, Widened(ordered), axis), counted.dtype());
   return {reverse ? Flip(y, {axis}) : y};
 }
-Tensors CumMin(Arguments& a) {
+// Where the running maximum was met last, as in PyTorch.
+template <bool largest>
+Tensors RunningExtreme(Arguments& a) {
   const Tensor x = a["x"];
-  return {ReversedOrder(Scan(Op::kMax, ReversedOrder(x), a.Axis("axis", x.rank())))};
+  const int64_t axis = a.Axis("axis", x.rank());
+  const bool reverse = a.Flag("reverse");
+  const Tensor given = largest ? x : ReversedOrder(x);
+  const Tensor ordered = reverse ? Flip(given, {axis}) : given;
+  const Tensor y = Scan(Op::kMax, ordered, axis);
+  if (!y) return {};
+  const Size n = x.dim(axis);
+  const Tensor place = Positions(a.composer(), IndexDType(n), n, x.rank(), axis);
+  const Tensor is_met = Equal(ordered, y) | NotEqual(ordered, ordered);
+  Tensor index = Cast(Scan(Op::kMax, Where(is_met, place, -1), axis), DType::kInt64);
+  if (reverse) index = Literal(a.composer(), DType::kInt64, n - 1) - index;
+  const auto back = [&](const Tensor& t) { return reverse ? Flip(t, {axis}) : t; };
+  return {back(largest ? y : ReversedOrder(y)), back(index)};
+}
+
+// In steps of 1, 2, 4, ...: after each, an element has twice as many before it in it.
+Tensors LogCumSumExp(Arguments& a) {
+  const Tensor given = a["x"], x = Widened(given);
+  const int64_t axis = a.Axis("axis", x.rank());
+  const bool reverse = a.Flag("reverse");
+  Composer& c = a.composer();
+  const Size n = x.dim(axis);
+  const int64_t most = c.Bound(n);
+  Tensor y = reverse ? Flip(x, {axis}) : x;
+  int step = 0;
+  for (int64_t d = 1; d < most && c.ok(); d *= 2) {
+    const Size by = n.is_known() ? Size(d) : Min(n, d);
+    const Tensor before =
+        Pad(Slice(y, axis, 0, n - by), axis, by, 0, -std::numeric_limits<double>::infinity());
+    const Tensor top = Maximum(y, before);
+    // Of two infinities of the same sign, the difference is none.
+    const Tensor are_equal = Equal(y, before);
+    const Tensor distance = Where(are_equal, 0, Abs(y - before));
+    y = top + Log1p(Exp(-distance));
+    y = Where(are_equal & Equal(top, -std::numeric_limits<double>::infinity()), top, y);
+    if (++step % 2 == 0) y = c.Take(c.builder().Contiguous(y.value()));
+  }
+  return {Cast(reverse ? Flip(y, {axis}) : y, given.dtype())};
 }
 
 // ** declarations **
@@ -162,6 +202,11 @@ FunctionSchema RunningRow(std::string_view name, std::string_view doc,
   return row;
 }
 
+FunctionSchema WithIndex(FunctionSchema row) {
+  row.outputs = {"y", "index"};
+  return row;
+}
+
 }  // namespace
 
 // clang-format off
@@ -184,8 +229,13 @@ std::vector<FunctionSchema> ReductionFunctions() {
       ArgRow("argmin", "The index of the smallest, of several the first; of a NaN if there is one. int64.", ArgFunction<false>),
       RunningRow("cumsum", "y[i] = x[0] + ... + x[i] along the axis.", Running<Op::kAdd>, {reverse, Accumulator()}),
       RunningRow("cumprod", "y[i] = x[0] ... x[i] along the axis.", Running<Op::kMul>, {reverse, Accumulator()}),
-      RunningRow("cummax", "y[i] = max(x[0], ..., x[i]) along the axis.", Running<Op::kMax>, {reverse}),
-      RunningRow("cummin", "y[i] = min(x[0], ..., x[i]) along the axis.", CumMin, {}),
+      WithIndex(RunningRow("cummax", "y[i] = max(x[0], ..., x[i]) along the axis, and where it was met last (int64). NaN stays.", RunningExtreme<true>, {reverse})),
+      WithIndex(RunningRow("cummin", "y[i] = min(x[0], ..., x[i]) along the axis, and where it was met last (int64). NaN stays.", RunningExtreme<false>, {reverse})),
+      [&] {
+        FunctionSchema row = RunningRow("logcumsumexp", "y[i] = log(e^x[0] + ... + e^x[i]) along the axis, without overflow.", LogCumSumExp, {reverse});
+        row.inputs[0].rule = kFloat;
+        return row;
+      }(),
   };
 }
 // clang-format on

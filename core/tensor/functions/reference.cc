@@ -62,7 +62,9 @@ A signature lists inputs, then attributes with their defaults; `?` marks what ma
 tensors. Inputs without a dtype of their own are cast to the least dtype that holds all of them, as in numpy and PyTorch;
 shapes broadcast from the last axis on unless a function says otherwise. "A number": bool counts as int32. "A float":
 integers and bool become float32. "A truth": what is not 0 is true. Floats of 8 and 16 bits are computed with in float32.
-An axis counts from the end if it is negative.
+A result has the dtype that the inputs were cast to (that of the first of them, where each has its own), unless the doc or
+an attribute names another. An axis counts from the end if it is negative. "A size" may depend on variables, and so may
+shapes.
 )";
 
 }  // namespace

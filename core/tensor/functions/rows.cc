@@ -59,4 +59,13 @@ FunctionSchema BinaryRow(std::string_view name, DTypeRule rule, std::string_view
   return row;
 }
 
+AttributeSchema Result(std::string_view otherwise) {
+  return DTypeIn("dtype", absl::StrCat("of the result; ", std::string(otherwise), " if left out"))
+      .Optional();
+}
+AttributeSchema ShapeAttribute() { return Sizes("shape", "the shape").AtLeast(0); }
+DType DTypeOr(const Arguments& a, DType otherwise) {
+  return a.DTypeIn("dtype").value_or(otherwise);
+}
+
 }  // namespace kiln::tensor::functions

@@ -26,4 +26,10 @@ FunctionSchema FloatRow(std::string_view name, std::string_view doc,
 FunctionSchema BinaryRow(std::string_view name, DTypeRule rule, std::string_view doc, Binary f,
                          bool promoted = false);
 
+// ** attributes that functions without a tensor to follow have **
+AttributeSchema Result(std::string_view otherwise);  // "dtype".
+AttributeSchema ShapeAttribute();                    // "shape".
+// The attribute "dtype".
+DType DTypeOr(const Arguments& a, DType otherwise);
+
 }  // namespace kiln::tensor::functions

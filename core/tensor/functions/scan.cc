@@ -5,7 +5,9 @@
 namespace kiln::tensor::functions {
 namespace {
 
-constexpr int64_t kPiece = 256;
+constexpr int64_t kPiece = 32;
+// Up to here in one kernel.
+constexpr int64_t kShort = 128;
 
 // Along the last axis, in work of its square.
 Tensor Direct(Op op, const Tensor& x, double identity) {
@@ -20,13 +22,14 @@ Tensor Direct(Op op, const Tensor& x, double identity) {
 Tensor Along(Op op, const Tensor& x, double identity) {
   if (!x || !x.composer()->ok()) return {};
   const Size n = x.dim(-1);
-  if (!n.is_known() || n.value() <= 2 * kPiece) return Direct(op, x, identity);
+  const int64_t most = x.composer()->Bound(n);
+  if (most <= kShort) return Direct(op, x, identity);
   // Of pieces, then what comes before each piece.
-  const int64_t pieces = (n.value() + kPiece - 1) / kPiece, rank = x.rank();
+  const int64_t pieces = (most - 1) / kPiece + 1, rank = x.rank();
   Shape shape = x.shape();
   shape.back() = pieces;
   shape.push_back(kPiece);
-  const Tensor padded = Pad(x, -1, 0, pieces * kPiece - n.value(), identity);
+  const Tensor padded = Pad(x, -1, 0, Size(pieces * kPiece) - n, identity);
   const Tensor inner = Direct(op, Reshape(padded, shape), identity);
   const Tensor totals = Along(op, Select(inner, -1, kPiece - 1), identity);
   const Tensor before = Pad(Slice(totals, -1, 0, pieces - 1), -1, 1, 0, identity);

@@ -60,6 +60,9 @@ AttributeSchema Ints(std::string_view name, std::string_view doc) {
 AttributeSchema Sizes(std::string_view name, std::string_view doc) {
   return Declared(name, AttributeType::kSizes, doc);
 }
+AttributeSchema OneSize(std::string_view name, std::string_view doc) {
+  return Declared(name, AttributeType::kSize, doc);
+}
 
 AttributeSchema AxisOf(std::string_view input) {
   return Int("axis", absl::StrCat("an axis of ", std::string(input), ", negative from the end"))
@@ -149,6 +152,8 @@ std::string_view NameOf(AttributeType type) {
       return "a list of integers";
     case AttributeType::kSizes:
       return "a list of sizes";
+    case AttributeType::kSize:
+      return "a size";
   }
   return "";
 }

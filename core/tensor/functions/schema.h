@@ -70,13 +70,15 @@ struct InputSchema {
   }
 };
 
-enum class AttributeType : uint8_t { kInt, kFloat, kBool, kText, kDType, kInts, kSizes };
+// The alternatives of AttributeValue, in their order, and kSize: one size, as an integer or as a list
+// of one.
+enum class AttributeType : uint8_t { kInt, kFloat, kBool, kText, kDType, kInts, kSizes, kSize };
 
 struct AttributeSchema {
   std::string name;
   AttributeType type = AttributeType::kInt;
   std::string doc;
-  std::optional<AttributeValue> default_value;  // Of the alternative that `type` names.
+  std::optional<AttributeValue> default_value;  // As `type` says; of a size, an integer.
   bool is_required = true;                      // If neither, the function sees that it is absent.
   // Of numbers, also in lists.
   double min = -std::numeric_limits<double>::infinity();
@@ -127,6 +129,7 @@ AttributeSchema Choice(std::string_view name, std::vector<std::string> choices,
 AttributeSchema DTypeIn(std::string_view name, std::string_view doc);
 AttributeSchema Ints(std::string_view name, std::string_view doc);
 AttributeSchema Sizes(std::string_view name, std::string_view doc);
+AttributeSchema OneSize(std::string_view name, std::string_view doc);
 // Those that many functions have.
 AttributeSchema AxisOf(std::string_view input);  // "axis", -1 unless given.
 AttributeSchema AxesOf(std::string_view input);  // "axes", all unless given.

@@ -89,6 +89,23 @@ Tensors RmsProp(Arguments& a) {
   return Results(a, {{"param", p - Scalar(a, "rate") * d}, {"v", v}});
 }
 
+Tensors AdaGrad(Arguments& a) {
+  const Tensor p = State(a, "param");
+  Tensor g = State(a, "grad");
+  if (a.Float("weight_decay") != 0) g = g + p * a.Float("weight_decay");
+  const Tensor sum = State(a, "sum") + Square(g);
+  const Tensor d = g / (Sqrt(sum) + a.Float("eps"));
+  return Results(a, {{"param", p - Scalar(a, "rate") * d}, {"sum", sum}});
+}
+Tensors Lion(Arguments& a) {
+  const Tensor p = State(a, "param"), g = State(a, "grad"), m = State(a, "m");
+  const double beta1 = a.Float("beta1"), beta2 = a.Float("beta2");
+  const Tensor u = m * beta1 + g * (1 - beta1);
+  const Tensor sign = Where(u > 0, 1, Where(u < 0, Literal(u, -1), u * 0));
+  const Tensor d = sign + p * a.Float("weight_decay");
+  return Results(a, {{"param", p - Scalar(a, "rate") * d}, {"m", m * beta2 + g * (1 - beta2)}});
+}
+
 Tensors ClipByNorm(Arguments& a) {
   const Tensors grads = a.List("grads");
   Tensor sum;
@@ -154,6 +171,15 @@ std::vector<FunctionSchema> StepFunctions() {
        .attributes = {Float("decay", "how much of v stays").Default(0.99).Between(0, 1),
                       Float("eps", "what keeps the divisor from 0").Default(1e-8).AtLeast(0)},
        .outputs = {"new_param", "new_v"}, .compose = RmsProp},
+      {.name = "adagrad", .doc = "With g = grad + weight_decay param, s = sum + g^2: param - rate g / (sqrt(s) + eps). Source: Duchi et al., JMLR 12, 2011.",
+       .inputs = StepInputs({Like("sum", "of squared gradients, 0 at first")}),
+       .attributes = {Float("eps", "what keeps the divisor from 0").Default(1e-10).AtLeast(0), Float("weight_decay", "how much of the parameter is added to the gradient").Default(0.0)},
+       .outputs = {"new_param", "new_sum"}, .compose = AdaGrad},
+      {.name = "lion", .doc = "param - rate (sign(beta1 m + (1 - beta1) grad) + weight_decay param), then m = beta2 m + (1 - beta2) grad. Source: Chen et al., arXiv:2302.06675.",
+       .inputs = StepInputs({Like("m", "the mean of gradients, 0 at first")}),
+       .attributes = {Float("beta1", "how much of m is in the step").Default(0.9).Between(0, 1), Float("beta2", "how much of m stays").Default(0.99).Between(0, 1),
+                      Float("weight_decay", "how much of the parameter is taken off").Default(0.0)},
+       .outputs = {"new_param", "new_m"}, .compose = Lion},
       {.name = "clip_by_norm", .doc = "Gradients times min(1, max_norm / (norm + eps)), where norm is that of all of them as one vector.",
        .inputs = {Like("max_norm", "the largest norm").Rank(0), Input("grads", kFloat, "the gradients").Alone().Variadic()},
        .attributes = {Float("eps", "what keeps the divisor from 0").Default(1e-6).AtLeast(0)},

@@ -23,6 +23,8 @@ Size Combine(Op op, const Size& a, const Size& b) {
     const Int128 x = a.value(), y = b.value();
     Int128 v = op == Op::kAdd ? x + y : op == Op::kSub ? x - y : x * y;
     if (op == Op::kIDiv) v = y == 0 ? Int128{0} : x / y;
+    if (op == Op::kMod) v = y == 0 ? x : x % y;
+    if (op == Op::kMax) v = std::max(x, y);
     constexpr auto kMost = std::numeric_limits<int64_t>::max();
     return static_cast<int64_t>(std::clamp(v, -Int128{kMost}, Int128{kMost}));
   }
@@ -43,6 +45,9 @@ Size operator+(const Size& a, const Size& b) { return Combine(Op::kAdd, a, b); }
 Size operator-(const Size& a, const Size& b) { return Combine(Op::kSub, a, b); }
 Size operator*(const Size& a, const Size& b) { return Combine(Op::kMul, a, b); }
 Size operator/(const Size& a, const Size& b) { return Combine(Op::kIDiv, a, b); }
+Size operator%(const Size& a, const Size& b) { return Combine(Op::kMod, a, b); }
+Size Max(const Size& a, const Size& b) { return Combine(Op::kMax, a, b); }
+Size Min(const Size& a, const Size& b) { return a == b ? a : 0 - Max(0 - a, 0 - b); }
 
 // ** tensors **
 
@@ -122,16 +127,23 @@ Size Composer::FromDim(const Dim& dim) {
 
 int64_t Composer::Known(const Size& size, std::string_view what) {
   if (size.is_known()) return size.value();
-  Fail(std::string(what), " must be known, it is ", symbolic::Render(size.ref(), 40));
+  Fail(std::string(what), " must be known, it is ", ToText(size));
   return 1;
+}
+
+int64_t Composer::Bound(const Size& size) {
+  if (size.is_known()) return size.value();
+  return static_cast<int64_t>(
+      std::min<Int128>(uop::VMax(state_.graph(), size.ref()), std::numeric_limits<int64_t>::max()));
+}
+
+std::string ToText(const Size& size) {
+  return size.is_known() ? absl::StrCat(size.value()) : symbolic::Render(size.ref(), 40);
 }
 
 std::string ToText(const Shape& shape) {
   std::string text = "(";
-  for (const Size& s : shape) {
-    absl::StrAppend(&text, text.size() == 1 ? "" : ", ",
-                    s.is_known() ? absl::StrCat(s.value()) : symbolic::Render(s.ref(), 40));
-  }
+  for (const Size& s : shape) absl::StrAppend(&text, text.size() == 1 ? "" : ", ", ToText(s));
   return text + ")";
 }
 

@@ -49,8 +49,11 @@ class Size {
 Size operator+(const Size& a, const Size& b);
 Size operator-(const Size& a, const Size& b);
 Size operator*(const Size& a, const Size& b);
-// Truncates. Pre: b is not 0.
+// Truncate. Pre: b is not 0.
 Size operator/(const Size& a, const Size& b);
+Size operator%(const Size& a, const Size& b);
+Size Max(const Size& a, const Size& b);
+Size Min(const Size& a, const Size& b);
 
 using Shape = std::vector<Size>;
 using Axes = std::vector<int64_t>;  // Of a tensor, counted from 0.
@@ -110,6 +113,8 @@ class Composer {
   Size FromDim(const Dim& dim);
   // `size`, which must be known: 1 if it is not, an error that names `what`.
   int64_t Known(const Size& size, std::string_view what);
+  // The largest value that `size` may have.
+  int64_t Bound(const Size& size);
 
  private:
   friend Size Combine(Op op, const Size& a, const Size& b);
@@ -119,6 +124,7 @@ class Composer {
   absl::Status status_;
 };
 
+std::string ToText(const Size& size);
 std::string ToText(const Shape& shape);
 
 }  // namespace kiln::tensor::functions

@@ -23,27 +23,30 @@ namespace {
 Tensor WindowsOfLast(const Tensor& x, const Window& w) {
   if (!x || !x.composer()->ok()) return {};
   Composer& c = *x.composer();
-  const int64_t n = c.Known(x.dim(-1), "the size of an axis with windows");
-  const int64_t places = (n - w.extent()) / w.stride + 1;
-  if (n < w.extent()) {
-    return c.Fail("a window of ", w.extent(), " does not fit into an axis of size ", n);
+  const Size n = x.dim(-1);
+  if (n.is_known() && n.value() < w.extent()) {
+    return c.Fail("a window of ", w.extent(), " does not fit into an axis of size ", n.value());
   }
+  const Size places = (n - w.extent()) / w.stride + 1;
   Shape shape = x.shape();
-  const auto split = [&shape](std::initializer_list<int64_t> sizes) {
+  const auto split = [&shape](std::initializer_list<Size> sizes) {
     Shape s(shape.begin(), shape.end() - 1);
     s.insert(s.end(), sizes.begin(), sizes.end());
     return s;
   };
   if (w.stride >= w.extent()) {  // They don't overlap: cut x into strides.
-    const int64_t covered = places * w.stride;
-    const Tensor cut = n < covered ? Pad(x, -1, 0, covered - n) : Slice(x, -1, 0, covered);
+    const Size covered = places * w.stride;
+    const Size more = w.stride - w.extent();
+    const Tensor cut = Slice(more.Is(0) ? x : Pad(x, -1, 0, more), -1, 0, covered);
     const Tensor rows = Reshape(cut, split({places, w.stride}));
     return Every(Slice(rows, -1, 0, w.extent()), -1, w.dilation);
   }
-  // Repeated without end, x in rows of n + dilation is x shifted by one more dilation in each.
-  const int64_t row = n + w.dilation, repeats = (w.size * row + n - 1) / n;
+  // Repeated without end, x in rows of n + dilation is x shifted by one more dilation in each. As n
+  // is the extent at least, 2 n is size * dilation at least.
+  const Size row = n + w.dilation;
+  const Size repeats = n.is_known() ? (row * w.size + (n - 1)) / n : Size(w.size + 2);
   const Tensor repeated = Reshape(ExpandAxis(Unsqueeze(x, -2), -2, repeats), split({repeats * n}));
-  const Tensor rows = Reshape(Slice(repeated, -1, 0, w.size * row), split({w.size, row}));
+  const Tensor rows = Reshape(Slice(repeated, -1, 0, row * w.size), split({w.size, row}));
   const Tensor cut = Slice(rows, -1, 0, places * w.stride);
   return SwapAxes(Select(Reshape(cut, split({w.size, places, w.stride})), -1, 0), -1, -2);
 }
@@ -84,16 +87,19 @@ Sliding SlidingOver(const Arguments& a, const Tensor& x, const std::vector<int64
     const Window w{sizes[i], stride[i], dilation[i]};
     const int64_t before = padding[pairs ? 2 * i : i];
     int64_t after = padding[pairs ? 2 * i + 1 : i];
-    const int64_t n = a.composer().Known(x.dim(axis), absl::StrCat("axis ", axis, " of x"));
-    const int64_t whole = n + before + after;
-    if (w.size < 1 || whole < w.extent()) {
-      a.Fail("x", "its axis ", axis, " has size ", n, ", with padding ", whole,
+    const Size n = ceil
+                       ? Size(a.composer().Known(x.dim(axis), absl::StrCat("axis ", axis, " of x")))
+                       : x.dim(axis);
+    const Size whole = n + (before + after);
+    if (w.size < 1 || (whole.is_known() && whole.value() < w.extent())) {
+      a.Fail("x", "its axis ", axis, " has size ", ToText(n), ", with padding ", ToText(whole),
              ", in which a window of ", w.extent(), " does not fit");
       return sliding;
     }
-    if (const int64_t rest = (whole - w.extent()) % w.stride; ceil && rest != 0) {
-      const int64_t last = whole - w.extent() - rest + w.stride;  // Where it begins.
-      if (last < n + before) after += w.stride - rest;
+    if (ceil) {
+      const int64_t rest = (whole.value() - w.extent()) % w.stride;
+      const int64_t last = whole.value() - w.extent() - rest + w.stride;  // Where it begins.
+      if (rest != 0 && last < n.value() + before) after += w.stride - rest;
     }
     sliding.windows.push_back(w);
     sliding.padding.emplace_back(before, after);

@@ -17,8 +17,7 @@ struct Window {
 };
 
 // [..., spatial...] -> [..., places..., elements...]: for each of the last axes, the places of its
-// windows, and their elements on axes of their own. Sizes of spatial axes must be known and hold a
-// window.
+// windows, and their elements on axes of their own. Spatial axes must hold a window.
 Tensor Windows(const Tensor& x, const std::vector<Window>& windows);
 // Every `step`-th element of an axis, from the first on.
 Tensor Every(const Tensor& x, int64_t axis, int64_t step);
@@ -31,7 +30,8 @@ struct Sliding {
   Tensor Padded(const Tensor& x, double value) const;
 };
 // From the attributes stride, padding, dilation and sizes of windows; checks that they fit into `x`.
-// `ceil`: whether a last window that begins inside may reach beyond the padding.
+// `ceil`: whether a last window that begins inside may reach beyond the padding, for which sizes must
+// be known.
 Sliding SlidingOver(const Arguments& a, const Tensor& x, const std::vector<int64_t>& sizes,
                     bool ceil = false);
 

@@ -115,5 +115,10 @@ TEST(Function, glu) {
         }));
 }
 
+TEST(Function, threshold) {
+  CheckFloats("threshold", [](double x) { return x > 0.5 ? x : -2; }, -3, 3, {},
+              {{"threshold", 0.5}, {"value", -2}});
+}
+
 }  // namespace
 }  // namespace kiln::tensor::functions

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -129,6 +130,20 @@ TEST(Function, gru_cell) {
     return (1 - z) * n + z * h[at];
   });
   Check("gru_cell", {x, h, wx, wh, std::nullopt, bh}, {}, y, kAbsolute);
+}
+
+TEST(Function, rnn_cell) {
+  const Array x = Numbers(kF32, {2, 3}, -1, 1, 1), h = Numbers(kF32, {2, 4}, -1, 1, 2),
+              wx = Numbers(kF32, {4, 3}, -1, 1, 4), wh = Numbers(kF32, {4, 4}, -1, 1, 5),
+              bx = Numbers(kF32, {4}, -1, 1, 6);
+  for (bool relu : {false, true}) {
+    const Array y = Fill(kF32, {2, 4}, [&](const Index& at) {
+      const double sum =
+          Product(x, wx, bx, at[0], at[1]) + Product(h, wh, std::nullopt, at[0], at[1]);
+      return relu ? std::max(sum, 0.0) : std::tanh(sum);
+    });
+    Check("rnn_cell", {x, h, wx, wh, bx}, {{"activation", relu ? "relu" : "tanh"}}, y, kAbsolute);
+  }
 }
 
 }  // namespace

@@ -254,5 +254,34 @@ TEST(Function, interpolate) {
   }
 }
 
+// Keys' cubic with a = -3/4.
+double Cubic(double d) {
+  d = std::abs(d);
+  if (d < 1) return (1.25 * d - 2.25) * d * d + 1;
+  return d < 2 ? ((-0.75 * d + 3.75) * d - 6) * d + 3 : 0;
+}
+TEST(Interpolate, CubicAndNearestExact) {
+  const Array x = Numbers(kF32, {1, 2, 5});
+  for (int64_t m : {3, 5, 8, 12}) {
+    Check("interpolate", {x}, {{"sizes", m}, {"mode", "nearest_exact"}},
+          Fill(kF32, {1, 2, m},
+               [&](const Index& at) { return x[{0, at[1], (2 * at[2] + 1) * 5 / (2 * m)}]; }));
+    for (bool align : {false, true}) {
+      const Array y = Fill(kF32, {1, 2, m}, [&](const Index& at) {
+        const auto o = static_cast<double>(at[2]), n = static_cast<double>(m);
+        const double p = align ? o * 4 / (n - 1) : (o + 0.5) * 5 / n - 0.5;
+        double sum = 0;
+        for (int64_t i = -3; i < 9; ++i) {
+          const int64_t element = std::clamp<int64_t>(i, 0, 4);
+          sum += Cubic(p - static_cast<double>(i)) * x[{0, at[1], element}];
+        }
+        return sum;
+      });
+      Check("interpolate", {x}, {{"sizes", m}, {"mode", "cubic"}, {"align_corners", align}}, y,
+            kSum);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kiln::tensor::functions

@@ -43,9 +43,10 @@ TEST(Library, IsDeclaredWell) {
     for (const AttributeSchema& a : f.attributes) {
       EXPECT_TRUE(names.insert(a.name).second) << a.name;
       EXPECT_FALSE(a.doc.empty()) << a.name;
-      // Alternatives of AttributeValue are in the order of AttributeType, but for sizes.
+      // Alternatives of AttributeValue are in the order of AttributeType; one size is an integer.
       if (!a.default_value.has_value()) continue;
-      EXPECT_EQ(a.default_value->index(), static_cast<size_t>(a.type)) << a.name;
+      const auto type = a.type == AttributeType::kSize ? AttributeType::kInt : a.type;
+      EXPECT_EQ(a.default_value->index(), static_cast<size_t>(type)) << a.name;
     }
   }
   EXPECT_EQ(Find("no_such_function"), nullptr);

@@ -56,6 +56,31 @@ TEST(Function, iota) {
   Check("iota", {}, {{"shape", Index{2, 3}}, {"dtype", kF32}},
         Fill(kF32, {2, 3}, [](const Index& at) { return static_cast<double>(at[1]); }));
 }
+TEST(Function, logspace) {
+  Check("logspace", {}, {{"start", -1}, {"stop", 2}, {"count", 7}},
+        Fill(kF32, {7},
+             [](const Index& at) { return std::pow(10, -1 + 0.5 * static_cast<double>(at[0])); }));
+  Check("logspace", {}, {{"start", 0}, {"stop", 3}, {"count", 4}, {"base", 2}, {"dtype", kF64}},
+        Of(kF64, {4}, {1, 2, 4, 8}));
+}
+void CheckTriangle(const std::string& function, bool upper) {
+  for (int64_t offset : {-2, 0, 1, 9}) {
+    std::vector<double> places;
+    for (int64_t r = 0; r < 3; ++r) {
+      for (int64_t c = 0; c < 4; ++c) {
+        if (upper ? c >= r + offset : c <= r + offset) {
+          places.push_back(static_cast<double>(r));
+          places.push_back(static_cast<double>(c));
+        }
+      }
+    }
+    const auto count = static_cast<int64_t>(places.size() / 2);
+    Check(function, {}, {{"rows", 3}, {"columns", 4}, {"offset", offset}},
+          Of(kI64, {count, 2}, places));
+  }
+}
+TEST(Function, tril_indices) { CheckTriangle("tril_indices", false); }
+TEST(Function, triu_indices) { CheckTriangle("triu_indices", true); }
 
 // ** random numbers **
 
@@ -199,6 +224,71 @@ TEST(Function, multinomial) {
   const Array rows = Of(kF32, {2, 3}, {0, 1, 0, 1, 0, 0});
   Check("multinomial", {kKeys, Counter(0), rows}, {{"count", 2}},
         Arrays{Of(kI32, {2, 2}, {1, 1, 0, 0}), Counter(4)});
+}
+
+// ** more distributions **
+TEST(Function, exponential) {
+  const std::vector<double> u = Uniform(10, 5);
+  Array y = Of(kF32, {2, 5}, u);
+  for (double& v : y.v) v = -std::log1p(-v) / 2;
+  Check("exponential", {kKeys, Counter(5)}, {{"shape", Index{2, 5}}, {"rate", 2}},
+        Arrays{y, Counter(15)}, {.ulps = 32, .scale = 1});
+}
+TEST(Function, gumbel) {
+  Array y = Of(kF32, {7}, Uniform(7, 5));
+  for (double& v : y.v) v = -std::log(-std::log(v + 0x1p-24));
+  Check("gumbel", {kKeys, Counter(5)}, {{"shape", 7}}, Arrays{y, Counter(12)},
+        {.ulps = 32, .scale = 1});
+}
+TEST(Function, random_bits) {
+  const std::vector<uint32_t> w = Words(7, 3);
+  Check("random_bits", {kKeys, Counter(3)}, {{"shape", 7}},
+        Arrays{Of(kU32, {7}, {w.begin(), w.end()}), Counter(10)});
+  Check("random_bits", {kKeys, Counter(3)}, {{"shape", Index{2, 0}}},
+        Arrays{Zeros(kU32, {2, 0}), Counter(3)});
+}
+TEST(Function, split_key) {
+  const std::vector<uint32_t> w = Words(6, 9);
+  Check("split_key", {kKeys, Counter(9)}, {{"count", 3}},
+        Arrays{Of(kU32, {3, 2}, {w.begin(), w.end()}), Counter(15)});
+}
+
+// What is drawn without replacement: the least of waiting times.
+TEST(Random, MultinomialWithoutReplacement) {
+  const Array weights = Of(kF32, {2, 4}, {1, 0, 2, 3, 0.5, 0.25, 0, 4});
+  const std::vector<double> u = Uniform(8, 0);
+  const Array y = Fill(kI32, {2, 3}, [&](const Index& at) {
+    std::vector<std::pair<double, int>> waits;
+    for (int i = 0; i < 4; ++i) {
+      const auto k = static_cast<size_t>(at[0] * 4 + i);
+      waits.emplace_back(-std::log(u[k] + 0x1p-24) / weights.v[k], i);
+    }
+    std::sort(waits.begin(), waits.end());
+    return waits[static_cast<size_t>(at[1])].second;
+  });
+  for (double v : y.v) EXPECT_TRUE(v >= 0 && v < 4);
+  Check("multinomial", {kKeys, Counter(0), weights}, {{"count", 3}, {"replacement", false}},
+        Arrays{y, Counter(8)});
+  EXPECT_THAT(
+      Refusal("multinomial", {kKeys, Counter(0), weights}, {{"count", 5}, {"replacement", false}}),
+      HasSubstr("count: 5 given, there are 4 to draw"));
+}
+TEST(Random, DropoutOfWholeChannels) {
+  const Array x = Numbers(kF32, {3, 5});
+  const std::vector<double> u = Uniform(3, 3);
+  const Array y = Fill(kF32, {3, 5}, [&](const Index& at) {
+    return u[static_cast<size_t>(at[0])] < 0.5 ? 0 : x[at] * 2;
+  });
+  Check("dropout", {kKeys, Counter(3), x}, {{"shared_axes", -1}}, Arrays{y, Counter(6)});
+}
+// A permutation of many is one.
+TEST(Random, LongPermutations) {
+  const auto y = Called("permutation", {kKeys, Counter(0)}, {{"n", 3000}});
+  KILN_ASSERT_OK(y);
+  std::vector<double> v = (*y)[0].v;
+  EXPECT_FALSE(std::is_sorted(v.begin(), v.end()));
+  std::sort(v.begin(), v.end());
+  for (size_t i = 0; i < v.size(); ++i) ASSERT_EQ(v[i], static_cast<double>(i));
 }
 
 }  // namespace

@@ -37,8 +37,9 @@ absl::StatusOr<support::TensorResults> Execute(const TensorGraph& graph,
     KILN_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Buffer> buffer, engine->Upload("cpu:0", bytes));
     bindings.push_back({slot, std::move(buffer)});
   }
+  const runtime::VarVals variables(run.var_vals.begin(), run.var_vals.end());
   KILN_ASSIGN_OR_RETURN(const runtime::RunResult result,
-                        engine->Run(graph, {.inputs = bindings, .variables = {}}));
+                        engine->Run(graph, {.inputs = bindings, .variables = variables}));
   support::TensorResults results;
   for (const runtime::Tensor& out : result.outputs) {
     support::TensorArray array = {out.dtype, out.dims, {}};

@@ -59,10 +59,22 @@ TEST(Kernels, AreFew) {
   EXPECT_EQ(KernelsOf("conv", {{kF32, {2, 3, 16, 16}}, {kF32, {8, 3, 3, 3}}}), 1);
   EXPECT_EQ(KernelsOf("max_pool", {{kF32, {2, 3, 16, 16}}}, {{"kernel", 2}}), 1);
   EXPECT_EQ(KernelsOf("cumsum", {x}), 1);
-  EXPECT_EQ(KernelsOf("sort", {x}), 2);  // Ranks, and what is there.
+  EXPECT_EQ(KernelsOf("sort", {{kF32, {64, 32}}}), 2);  // Ranks, and what is there.
+  EXPECT_EQ(KernelsOf("index", {x, i, i}), 1);
+  EXPECT_EQ(KernelsOf("searchsorted", {w, x}), 1);
+  EXPECT_EQ(KernelsOf("scatter", {w, {DType::kInt32, {5}}, {kF32, {5}}}, {{"reduce", "sum"}}), 1);
   EXPECT_EQ(KernelsOf("interpolate", {{kF32, {2, 3, 16, 16}}}, {{"sizes", 32}, {"mode", "linear"}}),
             1);
   EXPECT_EQ(KernelsOf("roll", {x}, {{"shifts", 3}, {"axes", 1}}), 1);
+}
+
+// A bitonic network of 2^k words has k (k + 1) / 2 steps; two of them are a kernel. At the end, a load.
+TEST(Kernels, OfANetworkAreItsSteps) {
+  const auto sort = [](int64_t n) { return KernelsOf("sort", {{kF32, {n}}}); };
+  EXPECT_LE(sort(64), 1 + 12);
+  EXPECT_LE(sort(1 << 10), 1 + 30);
+  EXPECT_LE(sort(1 << 20), 1 + 110);
+  EXPECT_LE(KernelsOf("topk", {{kF32, {1 << 20}}}, {{"k", 8}}), 1 + 4 + 17 * 2);
 }
 
 // One for each result, as the scheduler gives each write its own: bias corrections are part of them.

@@ -51,7 +51,7 @@ Dim AnyDim(GraphBuilder& b, Random& r) {
 }
 
 AttributeValue AnyValue(GraphBuilder& b, const AttributeSchema& schema, Random& r) {
-  const auto type = r.Chance(1, 10) ? static_cast<AttributeType>(r.Uniform(0, 6)) : schema.type;
+  const auto type = r.Chance(1, 10) ? static_cast<AttributeType>(r.Uniform(0, 7)) : schema.type;
   const auto count = static_cast<size_t>(r.Uniform(0, 4));
   switch (type) {
     case AttributeType::kInt:
@@ -70,6 +70,8 @@ AttributeValue AnyValue(GraphBuilder& b, const AttributeSchema& schema, Random& 
       for (int64_t& v : list) v = AnyInt(r);
       return list;
     }
+    case AttributeType::kSize:
+      return std::vector<Dim>{AnyDim(b, r)};
     case AttributeType::kSizes: {
       std::vector<Dim> list;
       for (size_t i = 0; i < count; ++i) list.push_back(AnyDim(b, r));

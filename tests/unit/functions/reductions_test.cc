@@ -155,9 +155,8 @@ TEST(Function, argmax) { CheckArg("argmax", Max); }
 TEST(Function, argmin) { CheckArg("argmin", Min); }
 
 void CheckRunning(const std::string& function, DType dtype, DType result,
-                  double (*f)(double, double), bool has_reverse = true) {
+                  double (*f)(double, double)) {
   for (bool reverse : {false, true}) {
-    if (reverse && !has_reverse) continue;
     for (const auto& [shape, axis] : {std::pair<Index, int64_t>{{7}, 0},
                                       {{3, 5}, 0},
                                       {{3, 5}, -1},
@@ -166,8 +165,7 @@ void CheckRunning(const std::string& function, DType dtype, DType result,
                                       {{2, 601}, 1}}) {
       if (function == "cumprod" && shape.back() > 9) continue;
       const Array x = Numbers(dtype, shape, -4, 4);
-      Attributes attributes = {{"axis", axis}};
-      if (has_reverse) attributes.push_back({"reverse", reverse});
+      const Attributes attributes = {{"axis", axis}, {"reverse", reverse}};
       const auto run = [&](std::vector<double>& v) {
         if (reverse) std::reverse(v.begin(), v.end());
         for (size_t i = 1; i < v.size(); ++i) v[i] = f(v[i - 1], v[i]);
@@ -185,15 +183,44 @@ TEST(Function, cumsum) {
 TEST(Function, cumprod) {
   CheckRunning("cumprod", kF64, kF64, [](double x, double y) { return x * y; });
 }
-TEST(Function, cummax) {
-  for (DType d : {kI8, kF32}) {
-    CheckRunning("cummax", d, d, [](double x, double y) { return std::max(x, y); });
+void CheckRunningExtreme(const std::string& function, bool largest) {
+  for (bool reverse : {false, true}) {
+    for (DType d : {kI8, kF32}) {
+      for (const auto& [shape, axis] : {std::pair<Index, int64_t>{{7}, 0},
+                                        {{3, 5}, 0},
+                                        {{2, 5, 3}, 1},
+                                        {{2, 301}, -1},
+                                        {{0}, 0}}) {
+        Array x = Numbers(d, shape, -4, 4);
+        if (d == kF32 && shape.size() == 2) x.v[9] = kNan;
+        const auto run = [&](std::vector<double>& v, bool index) {
+          if (reverse) std::reverse(v.begin(), v.end());
+          double best = 0, at = 0;
+          for (size_t i = 0; i < v.size(); ++i) {
+            const bool is_met = largest ? v[i] >= best : v[i] <= best;
+            if (i == 0 || std::isnan(v[i]) || (!std::isnan(best) && is_met)) {
+              best = v[i];
+              at = static_cast<double>(reverse ? v.size() - 1 - i : i);
+            }
+            v[i] = index ? at : best;
+          }
+          if (reverse) std::reverse(v.begin(), v.end());
+        };
+        Check(function, {x}, {{"axis", axis}, {"reverse", reverse}},
+              Arrays{Lines(x, d, axis, [&](std::vector<double>& v) { run(v, false); }),
+                     Lines(x, kI64, axis, [&](std::vector<double>& v) { run(v, true); })});
+      }
+    }
   }
 }
-TEST(Function, cummin) {
-  for (DType d : {kI8, kF32}) {
-    CheckRunning("cummin", d, d, [](double x, double y) { return std::min(x, y); }, false);
-  }
+TEST(Function, cummax) { CheckRunningExtreme("cummax", true); }
+TEST(Function, cummin) { CheckRunningExtreme("cummin", false); }
+TEST(Function, logcumsumexp) {
+  CheckRunning("logcumsumexp", kF64, kF64, [](double x, double y) {
+    return std::max(x, y) + std::log1p(std::exp(-std::abs(x - y)));
+  });
+  Check("logcumsumexp", {Of(kF32, {4}, {-kInf, -1000, 1000, 1000})}, {},
+        Of(kF32, {4}, {-kInf, -1000, 1000, 1000 + std::log(2)}));
 }
 
 }  // namespace
