@@ -1,4 +1,5 @@
 // devices, stats, cache: what there is and what has been done.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -19,6 +20,11 @@ std::string Percent(uint64_t part, uint64_t whole) {
   return absl::StrFormat("%.1f %%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
+// Without the features of the processor, which fill lines; --json has them.
+std::string ArchText(const std::string& arch) {
+  return SafeText(arch.substr(0, std::min(arch.find(" +"), arch.find(" -"))), 40);
+}
+
 absl::Status ShowDevices(const Invocation& invocation, bool as_json) {
   absl::StatusOr<Server> server = invocation.Connect();
   if (!server.ok()) return server.status();
@@ -34,7 +40,7 @@ absl::Status ShowDevices(const Invocation& invocation, bool as_json) {
   }
   Table table({"DEVICE", "KIND", "ARCH", ">MEMORY", ">USED", ">USED %", ">ALIGNMENT", ""});
   for (const v1::DeviceInfo& device : info.devices()) {
-    table.AddRow({SafeText(device.name()), SafeText(device.kind()), SafeText(device.arch()),
+    table.AddRow({SafeText(device.name()), SafeText(device.kind()), ArchText(device.arch()),
                   BytesText(device.memory_bytes()), BytesText(device.used_bytes()),
                   Percent(device.used_bytes(), device.memory_bytes()),
                   absl::StrCat(device.alignment()), device.is_default() ? "default" : ""});
