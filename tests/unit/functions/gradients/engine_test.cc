@@ -11,6 +11,7 @@
 
 #include "core/dtype/cast.h"
 #include "core/dtype/status.h"
+#include "core/tensor/functions/schema.h"
 #include "tests/support/random.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/tensor_alu.h"
@@ -75,7 +76,7 @@ std::vector<double> Numbers(const support::TensorArray& a) {
 TEST(FunctionGradientsOnTheEngine, AgreeWithTheEvaluator) {
   std::set<std::string> seen;
   for (const Case& c : AllCases()) {
-    if (!seen.insert(c.function).second) continue;
+    if (Find(c.function) == nullptr || !seen.insert(c.function).second) continue;
     if (c.function == "cast") continue;  // To float64, which it is not.
     SCOPED_TRACE(c.function);
     const auto wide = GradientsOf(c, DType::kFloat64), narrow = GradientsOf(c, DType::kFloat32);

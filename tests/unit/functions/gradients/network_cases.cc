@@ -110,7 +110,8 @@ std::vector<Case> NetworkCases() {
 
 std::vector<Case> AllCases() {
   std::vector<Case> cases = ElementwiseCases();
-  for (const std::vector<Case>& more : {ReductionCases(), MovementCases(), NetworkCases()}) {
+  for (const std::vector<Case>& more :
+       {ReductionCases(), MovementCases(), NetworkCases(), FurtherCases()}) {
     cases.insert(cases.end(), more.begin(), more.end());
   }
   return cases;
@@ -127,8 +128,8 @@ std::vector<FlatCase> FlatCases() {
   const In key = I({2}, {5, 7}, DType::kUInt32), counter = I({1}, {0}, DType::kUInt32);
   cases.push_back({Flat::kZero, {"bernoulli", {key, counter, R({2, 3}, 0.1, 0.9)}}});
 
-  for (const char* f :
-       {"isnan", "isinf", "isfinite", "logical_not", "any", "all", "argmax", "argmin", "argsort"}) {
+  for (const char* f : {"isnan", "isinf", "isfinite", "logical_not", "any", "all", "argmax",
+                        "argmin", "argsort", "signbit", "count_nonzero"}) {
     cases.push_back({Flat::kNotFloat, {f, {x}}});
   }
   for (const char* f :
@@ -140,9 +141,17 @@ std::vector<FlatCase> FlatCases() {
   cases.push_back(
       {Flat::kNotFloat, {"multinomial", {key, counter, R({3}, 0.1, 1)}, {{"count", 2}}}});
 
-  for (const char* f : {"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left",
-                        "shift_right", "one_hot", "full", "arange", "linspace", "eye", "iota",
-                        "uniform", "normal", "randint", "permutation"}) {
+  cases.push_back({Flat::kZero, {"nextafter", {x, y}}});
+  cases.push_back({Flat::kNotFloat, {"isclose", {x, y}}});
+  cases.push_back({Flat::kNotFloat, {"searchsorted", {y, y}}});
+  cases.push_back({Flat::kNotFloat, {"nonzero", {x}, {{"size", 3}}}});
+  cases.push_back({Flat::kNotFloat, {"histogram", {x}, {{"bins", 3}, {"min", 0.0}, {"max", 1.0}}}});
+
+  for (const char* f :
+       {"bitwise_and",  "bitwise_or",  "bitwise_xor", "bitwise_not", "shift_left", "shift_right",
+        "one_hot",      "full",        "arange",      "linspace",    "eye",        "iota",
+        "uniform",      "normal",      "randint",     "permutation", "logspace",   "tril_indices",
+        "triu_indices", "exponential", "gumbel",      "random_bits", "split_key"}) {
     cases.push_back({Flat::kNoInput, {f, {}}});
   }
   return cases;
