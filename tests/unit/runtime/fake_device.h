@@ -76,6 +76,7 @@ class FakeDevice final : public Device {
     return values_;
   }
   int num_runs() const { return *num_runs_; }
+  int num_queues() const { return executor_.num_queues(); }
   std::shared_ptr<std::atomic<int>> counter() const { return num_runs_; }
   std::atomic<int> num_compiled = 0, num_loaded = 0;
   std::string fail_to_compile, object_suffix;
