@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
             "constant { uint_value: 18446744073709551615 } }",
             "18446744073709551615:uint64"},
         Op1{"nodes { op: OP_CONST dtype: DTYPE_FLOAT16 constant { float_value: 0.1 } }",
-            "0.0999755859375:float16"},
+            "0.1:float16"},
         Op1{"nodes { op: OP_CONST dtype: DTYPE_FLOAT32 constant { int_value: 16777217 } }",
             "16777216.0:float32"},
         Op1{"nodes { op: OP_IOTA dtype: DTYPE_INT64 iota { dims { value: 4 } axis: 0 } }",
@@ -53,64 +53,86 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Movement, ImportOp,
     ::testing::Values(
-        Op1{"nodes { op: OP_RESHAPE src: 0 dims { dims { value: 6 } } }", "?"},
+        Op1{"nodes { op: OP_RESHAPE src: 0 dims { dims { value: 6 } } }",
+            "reshape(input{0}(2, 3):float32, 6)"},
         Op1{"nodes { op: OP_RESHAPE src: 0 dims { dims { value: 1 } dims { value: 6 } } } "
             "nodes { op: OP_EXPAND src: 2 dims { dims { value: 4 } dims { value: 6 } } }",
-            "?"},
-        Op1{"nodes { op: OP_PERMUTE src: 0 axes { axes: 1 axes: 0 } }", "?"},
-        Op1{"nodes { op: OP_FLIP src: 0 axes { axes: 1 } }", "?"},
+            "expand(reshape(input{0}(2, 3):float32, 1, 6), 4, 6)"},
+        Op1{"nodes { op: OP_PERMUTE src: 0 axes { axes: 1 axes: 0 } }",
+            "permute{1, 0}(input{0}(2, 3):float32)"},
+        Op1{"nodes { op: OP_FLIP src: 0 axes { axes: 1 } }", "flip{2}(input{0}(2, 3):float32)"},
         Op1{"nodes { op: OP_PAD src: 0 dims { dims { value: 0 } dims { value: 1 } "
             "dims { value: 2 } dims { value: 0 } } }",
-            "?"},
+            "pad(input{0}(2, 3):float32, 0, 1, 2, 0)"},
         Op1{"nodes { op: OP_SHRINK src: 0 dims { dims { value: 0 } dims { value: 1 } "
             "dims { value: 2 } dims { value: 3 } } }",
-            "?"}));
+            "shrink(input{0}(2, 3):float32, 0, 1, 2, 3)"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Elementwise, ImportOp,
     ::testing::Values(
-        Op1{"nodes { op: OP_CAST dtype: DTYPE_FLOAT64 src: 0 }", "?"},
-        Op1{"nodes { op: OP_BITCAST dtype: DTYPE_UINT32 src: 0 }", "?"},
-        Op1{"nodes { op: OP_NEG src: 0 }", "?"}, Op1{"nodes { op: OP_RECIP src: 0 }", "?"},
-        Op1{"nodes { op: OP_SQRT src: 0 }", "?"}, Op1{"nodes { op: OP_EXP2 src: 0 }", "?"},
-        Op1{"nodes { op: OP_LOG2 src: 0 }", "?"}, Op1{"nodes { op: OP_SIN src: 0 }", "?"},
-        Op1{"nodes { op: OP_TRUNC src: 0 }", "?"}, Op1{"nodes { op: OP_ADD src: [0, 0] }", "?"},
-        Op1{"nodes { op: OP_SUB src: [0, 0] }", "?"}, Op1{"nodes { op: OP_MUL src: [0, 0] }", "?"},
-        Op1{"nodes { op: OP_FDIV src: [0, 0] }", "?"},
-        Op1{"nodes { op: OP_IDIV src: [1, 1] }", "?"}, Op1{"nodes { op: OP_MOD src: [1, 1] }", "?"},
-        Op1{"nodes { op: OP_MAX src: [1, 1] }", "?"}, Op1{"nodes { op: OP_POW src: [0, 0] }", "?"},
-        Op1{"nodes { op: OP_CMPLT src: [0, 0] }", "?"},
-        Op1{"nodes { op: OP_CMPNE src: [0, 0] }", "?"},
-        Op1{"nodes { op: OP_CMPEQ src: [0, 0] }", "?"},
-        Op1{"nodes { op: OP_AND src: [1, 1] }", "?"}, Op1{"nodes { op: OP_OR src: [1, 1] }", "?"},
-        Op1{"nodes { op: OP_XOR src: [1, 1] }", "?"}, Op1{"nodes { op: OP_SHL src: [1, 1] }", "?"},
-        Op1{"nodes { op: OP_SHR src: [1, 1] }", "?"},
+        Op1{"nodes { op: OP_CAST dtype: DTYPE_FLOAT64 src: 0 }",
+            "cast(input{0}(2, 3):float32):float64"},
+        Op1{"nodes { op: OP_BITCAST dtype: DTYPE_UINT32 src: 0 }",
+            "bitcast(input{0}(2, 3):float32):uint32"},
+        Op1{"nodes { op: OP_NEG src: 0 }", "-input{0}(2, 3):float32"},
+        Op1{"nodes { op: OP_RECIP src: 0 }", "recip(input{0}(2, 3):float32)"},
+        Op1{"nodes { op: OP_SQRT src: 0 }", "sqrt(input{0}(2, 3):float32)"},
+        Op1{"nodes { op: OP_EXP2 src: 0 }", "exp2(input{0}(2, 3):float32)"},
+        Op1{"nodes { op: OP_LOG2 src: 0 }", "log2(input{0}(2, 3):float32)"},
+        Op1{"nodes { op: OP_SIN src: 0 }", "sin(input{0}(2, 3):float32)"},
+        Op1{"nodes { op: OP_TRUNC src: 0 }", "trunc(input{0}(2, 3):float32)"},
+        Op1{"nodes { op: OP_ADD src: [0, 0] }", "%0 = input{0}(2, 3):float32; %0 + %0"},
+        Op1{"nodes { op: OP_SUB src: [0, 0] }", "%0 = input{0}(2, 3):float32; %0 - %0"},
+        Op1{"nodes { op: OP_MUL src: [0, 0] }", "%0 = input{0}(2, 3):float32; %0 * %0"},
+        Op1{"nodes { op: OP_FDIV src: [0, 0] }", "%0 = input{0}(2, 3):float32; %0 / %0"},
+        Op1{"nodes { op: OP_IDIV src: [1, 1] }", "%0 = input{1}(2, 3):int32; %0 / %0"},
+        Op1{"nodes { op: OP_MOD src: [1, 1] }", "%0 = input{1}(2, 3):int32; %0 % %0"},
+        Op1{"nodes { op: OP_MAX src: [1, 1] }", "%0 = input{1}(2, 3):int32; max(%0, %0)"},
+        Op1{"nodes { op: OP_POW src: [0, 0] }", "%0 = input{0}(2, 3):float32; pow(%0, %0)"},
+        Op1{"nodes { op: OP_CMPLT src: [0, 0] }", "%0 = input{0}(2, 3):float32; %0 < %0"},
+        Op1{"nodes { op: OP_CMPNE src: [0, 0] }", "%0 = input{0}(2, 3):float32; %0 != %0"},
+        Op1{"nodes { op: OP_CMPEQ src: [0, 0] }", "%0 = input{0}(2, 3):float32; %0 == %0"},
+        Op1{"nodes { op: OP_AND src: [1, 1] }", "%0 = input{1}(2, 3):int32; %0 & %0"},
+        Op1{"nodes { op: OP_OR src: [1, 1] }", "%0 = input{1}(2, 3):int32; %0 | %0"},
+        Op1{"nodes { op: OP_XOR src: [1, 1] }", "%0 = input{1}(2, 3):int32; %0 ^ %0"},
+        Op1{"nodes { op: OP_SHL src: [1, 1] }", "%0 = input{1}(2, 3):int32; %0 << %0"},
+        Op1{"nodes { op: OP_SHR src: [1, 1] }", "%0 = input{1}(2, 3):int32; %0 >> %0"},
         Op1{"nodes { op: OP_CAST dtype: DTYPE_UINT64 src: 1 } "
             "nodes { op: OP_THREEFRY src: [2, 2] }",
-            "?"},
-        Op1{"nodes { op: OP_CMPLT src: [0, 0] } nodes { op: OP_WHERE src: [2, 1, 1] }", "?"},
-        Op1{"nodes { op: OP_MULACC src: [0, 0, 0] }", "?"}));
+            "%0 = cast(input{1}(2, 3):int32):uint64; threefry(%0, %0)"},
+        Op1{"nodes { op: OP_CMPLT src: [0, 0] } nodes { op: OP_WHERE src: [2, 1, 1] }",
+            "%0 = input{0}(2, 3):float32; %1 = input{1}(2, 3):int32; where(%0 < %0, %1, %1)"},
+        Op1{"nodes { op: OP_MULACC src: [0, 0, 0] }",
+            "%0 = input{0}(2, 3):float32; mulacc(%0, %0, %0)"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Tensors, ImportOp,
     ::testing::Values(
-        Op1{"nodes { op: OP_REDUCE src: 0 reduce { op: REDUCE_OP_ADD axes: 1 } }", "?"},
-        Op1{"nodes { op: OP_REDUCE src: 0 reduce { op: REDUCE_OP_MUL axes: [0, 1] } }", "?"},
-        Op1{"nodes { op: OP_REDUCE src: 0 reduce { op: REDUCE_OP_MAX axes: 0 } }", "?"},
-        Op1{"nodes { op: OP_CONTIGUOUS src: 0 }", "?"}, Op1{"nodes { op: OP_DETACH src: 0 }", "?"},
-        Op1{"nodes { op: OP_NEG src: 0 } nodes { op: OP_ASSIGN src: [0, 2] }", "?"},
-        Op1{"nodes { op: OP_COPY src: 0 device: \"cpu:1\" }", "?"},
-        Op1{"nodes { op: OP_SHARD src: 0 shard { devices: [\"cpu:0\", \"cpu:1\"] axis: 0 } }", "?"},
+        Op1{"nodes { op: OP_REDUCE src: 0 reduce { op: REDUCE_OP_ADD axes: 1 } }",
+            "reduce{add, 1}(input{0}(2, 3):float32)"},
+        Op1{"nodes { op: OP_REDUCE src: 0 reduce { op: REDUCE_OP_MUL axes: [0, 1] } }",
+            "reduce{mul, 0, 1}(input{0}(2, 3):float32)"},
+        Op1{"nodes { op: OP_REDUCE src: 0 reduce { op: REDUCE_OP_MAX axes: 0 } }",
+            "reduce{max, 0}(input{0}(2, 3):float32)"},
+        Op1{"nodes { op: OP_CONTIGUOUS src: 0 }", "contiguous(input{0}(2, 3):float32)"},
+        Op1{"nodes { op: OP_DETACH src: 0 }", "detach(input{0}(2, 3):float32)"},
+        Op1{"nodes { op: OP_NEG src: 0 } nodes { op: OP_ASSIGN src: [0, 2] }",
+            "%0 = input{0}(2, 3):float32; assign(%0, -%0)"},
+        Op1{"nodes { op: OP_COPY src: 0 device: \"cpu:1\" }",
+            "copy{\"cpu:1\"}(input{0}(2, 3):float32)"},
+        Op1{"nodes { op: OP_SHARD src: 0 shard { devices: [\"cpu:0\", \"cpu:1\"] axis: 0 } }",
+            "shard{\"cpu:0,cpu:1\", 0}(input{0}(2, 3):float32)"},
         Op1{"nodes { op: OP_SHARD src: 0 shard { devices: [\"cpu:0\", \"cpu:1\"] } } "
             "nodes { op: OP_UNSHARD src: 2 }",
-            "?"},
+            "unshard(shard{\"cpu:0,cpu:1\"}(input{0}(2, 3):float32))"},
         Op1{"nodes { op: OP_SHARD src: 0 shard { devices: [\"cpu:0\", \"cpu:1\"] } } "
             "nodes { op: OP_ALLREDUCE src: 2 reduce { op: REDUCE_OP_ADD } }",
-            "?"},
-        Op1{"nodes { op: OP_CALL src: 0 call { function: \"neg\" } }", "?"},
+            "allreduce{add}(shard{\"cpu:0,cpu:1\"}(input{0}(2, 3):float32))"},
+        Op1{"nodes { op: OP_CALL src: 0 call { function: \"neg\" } }", "-input{0}(2, 3):float32"},
         Op1{"nodes { op: OP_MUL src: [0, 0] } "
             "nodes { op: OP_GRADIENT src: [2, 0] gradient { which: 0 } }",
-            "?"}));
+            "%0 = input{0}(2, 3):float32; %0 + %0"}));
 
 TEST(ImportGraph, SizesMayBeVariables) {
   const auto graph = Import(

@@ -70,7 +70,8 @@ TEST(Chunk, AnyOrderUnknownFieldsAndTheLastOfSeveral) {
   const std::string bytes(
       "\x12\x03old"     // data
       "\xfa\x01\x02zz"  // field 31, bytes
-      "\x12\x02ab"      // data again
+      "\x12\x02"
+      "ab"  // data again
       "\x25"
       "1234"  // field 4, fixed32
       "\x29"
@@ -86,8 +87,10 @@ TEST(Chunk, AnyOrderUnknownFieldsAndTheLastOfSeveral) {
 
 TEST(Chunk, MalformedIsRefused) {
   const std::string bad[] = {
-      "\x12",                                              // No length.
-      std::string("\x12\x05ab", 4),                        // Fewer bytes than said.
+      "\x12",  // No length.
+      std::string("\x12\x05"
+                  "ab",
+                  4),                                      // Fewer bytes than said.
       "\x08",                                              // No number.
       "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",  // Eleven bytes of one.
       std::string("\x00\x01", 2),                          // Field 0.
@@ -126,7 +129,7 @@ TEST(Chunk, AgreesWithProtobuf) {
     message.set_data(std::string(random() % 6, 'd'));
     if (random() % 2 == 0) message.mutable_header()->set_transfer(random() % 300);
     std::string bytes = message.SerializeAsString();
-    for (unsigned changes = random() % 3; changes > 0 && !bytes.empty(); --changes) {
+    for (auto changes = random() % 3; changes > 0 && !bytes.empty(); --changes) {
       bytes[random() % bytes.size()] = static_cast<char>(random());
     }
     std::vector<size_t> cuts;
