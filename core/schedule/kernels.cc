@@ -41,7 +41,8 @@ class KernelMemory : public Memory {
   std::vector<Ref> states_;
 };
 
-// "e_16_32" for loops over 16 and 32, "r_..." with the reductions' sizes if there are any, "v" for symbolic sizes.
+}  // namespace
+
 std::string NameOf(Ref sink) {
   std::string sizes;
   bool reduces = false;
@@ -51,8 +52,6 @@ std::string NameOf(Ref sink) {
   }
   return absl::StrCat(reduces ? "r" : "e", sizes);
 }
-
-}  // namespace
 
 absl::StatusOr<Kernel> MakeKernel(Graph& g, const Storage& storage, const States& states,
                                   Ref root) {

@@ -22,6 +22,10 @@ struct Kernel {
       nullptr;  // If not null, there is no kernel, because this node has to be stored first.
 };
 
+// "e_16_32" for loops over 16 and 32, "r_..." with the reductions' sizes if there are any, "v" for
+// symbolic sizes.
+std::string NameOf(Ref sink);
+
 // The kernel that stores `root`, an ASSIGN or a stored node with elements.
 absl::StatusOr<Kernel> MakeKernel(Graph& g, const Storage& storage, const States& states, Ref root);
 

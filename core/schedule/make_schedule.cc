@@ -7,6 +7,7 @@
 
 #include "core/dtype/status.h"
 #include "core/schedule/kernels.h"
+#include "core/schedule/merge_kernels.h"
 #include "core/schedule/multi.h"
 #include "core/schedule/order.h"
 #include "core/schedule/place.h"
@@ -39,8 +40,19 @@ class Scheduler {
     KILN_RETURN_IF_ERROR(AddOutputs());
     KILN_ASSIGN_OR_RETURN(const Order order, internal::OrderTasks(g_, states_, tasks_));
     out_.devices = prepared_.devices;
-    for (Ref saved : order.saved) prepared_.device[saved] = prepared_.device.Get(saved->src(0));
-    for (int32_t task : order.tasks) KILN_RETURN_IF_ERROR(AddItem(static_cast<size_t>(task)));
+    for (Ref saved : order.saved) {
+      prepared_.device[saved] = prepared_.device.Get(saved->src(0));
+      saved_input_[saved] = states_.InputOf(saved->src(0));
+    }
+    std::vector<int32_t> kernel_devices;
+    for (const Kernel& k : kernels_) kernel_devices.push_back(DeviceOf(k.root));
+    for (const std::vector<int32_t>& group :
+         internal::MergeTasks(states_, {.tasks = tasks_,
+                                        .kernels = kernels_,
+                                        .devices = kernel_devices,
+                                        .order = order.tasks})) {
+      KILN_RETURN_IF_ERROR(AddItem(group));
+    }
     return std::move(out_);
   }
 
@@ -117,11 +129,18 @@ class Scheduler {
     return device == 0 ? prepared_.default_device : device - 1;
   }
 
+  // The shape of the memory that `n` is in. A saved state is all of its input: the ASSIGN that made it
+  // may have written to a part.
+  absl::StatusOr<absl::Span<const Ref>> MemoryShape(Ref n) {
+    const auto saved = saved_input_.find(n);
+    return uop::ShapeOf(g_, saved == saved_input_.end() ? n : saved->second);
+  }
+
   absl::StatusOr<int32_t> BufferOf(Ref state) {
     if (internal::IsState(state)) state = states_.InputOf(state);
     if (const auto it = buffer_.find(state); it != buffer_.end()) return it->second;
     Buffer b{.dtype = state->dtype, .device = DeviceOf(state)};
-    KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, state));
+    KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, MemoryShape(state));
     KILN_ASSIGN_OR_RETURN(b.elems, internal::ElemsOf(g_, shape));
     if (state->op == Op::kInput) {
       b.kind = Buffer::Kind::kInput;
@@ -141,10 +160,11 @@ class Scheduler {
 
   // ** items **
 
-  absl::Status AddItem(size_t task) {
-    const Task& t = tasks_[task];
-    if (task < kernels_.size()) return AddLaunch(kernels_[task], t);
-    KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, uop::ShapeOf(g_, t.writes));
+  absl::Status AddItem(absl::Span<const int32_t> group) {
+    const auto first = static_cast<size_t>(group[0]);
+    if (first < kernels_.size()) return AddLaunch(group);
+    const Task& t = tasks_[first];
+    KILN_ASSIGN_OR_RETURN(const absl::Span<const Ref> shape, MemoryShape(t.writes));
     if (internal::IsEmpty(shape)) return absl::OkStatus();
     KILN_ASSIGN_OR_RETURN(const int32_t from, BufferOf(t.reads[0]));
     KILN_ASSIGN_OR_RETURN(const int32_t to, BufferOf(t.writes));
@@ -152,22 +172,40 @@ class Scheduler {
     return absl::OkStatus();
   }
 
-  absl::Status AddLaunch(const Kernel& kernel, const Task& task) {
-    Launch launch{.kernel = kernel.sink,
+  // One kernel of all those of the group.
+  absl::Status AddLaunch(absl::Span<const int32_t> group) {
+    const Kernel& first = kernels_[static_cast<size_t>(group[0])];
+    Launch launch{.kernel = first.sink,
                   .buffers = {},
-                  .num_written = 1,
-                  .device = DeviceOf(kernel.root),
-                  .name = kernel.name,
-                  .label = std::string(uop::Name(kernel.root->op))};
-    KILN_ASSIGN_OR_RETURN(const int32_t written, BufferOf(task.writes));
-    launch.buffers.push_back(written);
-    for (Ref read : task.reads) {
-      KILN_ASSIGN_OR_RETURN(const int32_t buffer, BufferOf(read));
-      launch.buffers.push_back(buffer);
+                  .num_written = static_cast<int32_t>(group.size()),
+                  .device = DeviceOf(first.root),
+                  .name = first.name,
+                  .label = std::string(uop::Name(first.root->op))};
+    for (int32_t task : group) {
+      KILN_ASSIGN_OR_RETURN(const int32_t written, BufferOf(TaskOf(task).writes));
+      launch.buffers.push_back(written);
+    }
+    std::vector<std::vector<int32_t>> numbers;  // In launch.buffers, of the PARAMs of each kernel.
+    for (size_t i = 0; i < group.size(); ++i) {
+      numbers.push_back({static_cast<int32_t>(i)});
+      for (Ref read : TaskOf(group[i]).reads) {
+        KILN_ASSIGN_OR_RETURN(const int32_t buffer, BufferOf(read));
+        const auto at = std::find(launch.buffers.begin(), launch.buffers.end(), buffer);
+        numbers[i].push_back(static_cast<int32_t>(at - launch.buffers.begin()));
+        if (at == launch.buffers.end()) launch.buffers.push_back(buffer);
+      }
+    }
+    if (group.size() > 1) {
+      std::vector<Ref> sinks;
+      for (int32_t task : group) sinks.push_back(kernels_[static_cast<size_t>(task)].sink);
+      launch.kernel = internal::MergeSinks(g_, sinks, numbers);
+      launch.name = internal::NameOf(launch.kernel);
     }
     out_.items.emplace_back(std::move(launch));
     return absl::OkStatus();
   }
+
+  const Task& TaskOf(int32_t task) const { return tasks_[static_cast<size_t>(task)]; }
 
   Graph& g_;
   Prepared prepared_;
@@ -176,6 +214,7 @@ class Scheduler {
   std::vector<Kernel> kernels_;
   std::vector<Task> tasks_;
   absl::flat_hash_map<Ref, int32_t> output_number_, buffer_;
+  absl::flat_hash_map<Ref, Ref> saved_input_;  // The INPUT that a saved state is the contents of.
   int32_t num_temporaries_ = 0;
   Schedule out_;
 };

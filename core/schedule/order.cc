@@ -133,7 +133,9 @@ absl::StatusOr<Order> OrderTasks(Graph& g, const States& states, std::vector<Tas
     if (result.tasks.size() == tasks.size()) return result;
     const auto conflict = orderer.FindConflict();
     if (!conflict.has_value()) return absl::InternalError("kernels wait for each other");
-    Ref saved = g.Make(Op::kContiguous, conflict->state->dtype, {conflict->state});
+    // Numbered so that no node of the graph is the same one, nor the copy that an output is.
+    Ref saved =
+        g.Make(Op::kCopy, conflict->state->dtype, {conflict->state}, g.PayloadArg("", {-1}));
     std::vector<Ref>& reads = tasks[static_cast<size_t>(conflict->task)].reads;
     std::replace(reads.begin(), reads.end(), conflict->state, saved);
     if (std::find(result.saved.begin(), result.saved.end(), saved) == result.saved.end()) {

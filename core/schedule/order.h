@@ -36,7 +36,7 @@ struct Task {
 struct Order {
   std::vector<int32_t> tasks;  // Indices, in an order in which each reads what it means to.
   // Copies to be made of states that are overwritten before all who need them could read them: tasks at
-  // the end of the list, added to it, each of which writes CONTIGUOUS(state).
+  // the end of the list, added to it, each of which writes a COPY of the state.
   std::vector<Ref> saved;
 };
 

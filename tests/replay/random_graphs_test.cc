@@ -66,6 +66,9 @@ class RandomGraph {
       outputs.emplace_back(
           tensors_[static_cast<size_t>(r_.Uniform(std::max<int64_t>(0, last - 4), last))].value);
     }
+    for (const State& state : states_) {
+      if (state.is_written) outputs.emplace_back(state.now.value);
+    }
     auto graph = std::move(b_).Finish(outputs);
     KILN_CHECK(graph.ok());
     return *std::move(graph);
@@ -76,6 +79,11 @@ class RandomGraph {
   struct Tensor {
     Value value;
     Shape shape;
+  };
+  // An input, or what was last written to it.
+  struct State {
+    Tensor now;
+    bool is_written = false;
   };
 
   void AddInput(int64_t slot) {
@@ -88,6 +96,7 @@ class RandomGraph {
     bytes.resize(contents.size() * sizeof(int32_t));
     std::memcpy(bytes.data(), contents.data(), bytes.size());
     Keep(b_.Input(slot, kInt, Dims(shape)), shape);
+    states_.push_back({.now = tensors_.back()});
   }
 
   void Keep(const absl::StatusOr<Value>& value, const Shape& shape) {
@@ -102,7 +111,7 @@ class RandomGraph {
 
   void Step() {
     const Tensor x = Any();
-    switch (r_.Uniform(0, 10)) {
+    switch (r_.Uniform(0, 11)) {
       case 0:
       case 1:
         return Elementwise(x);
@@ -122,6 +131,8 @@ class RandomGraph {
         return Keep(b_.Contiguous(x.value), x.shape);
       case 9:
         return Symbolic(x);
+      case 10:
+        return Write();
       default:
         return Select(x);
     }
@@ -261,10 +272,26 @@ class RandomGraph {
     Keep(b_.Permute(x.value, order), shape);
   }
 
+  // Writes to all of an input or some of it, in some order; what it held, or holds now, may be read
+  // by anything.
+  void Write() {
+    State& state =
+        states_[static_cast<size_t>(r_.Uniform(0, static_cast<int64_t>(states_.size()) - 1))];
+    const size_t before = tensors_.size();
+    if (r_.Chance(1, 3)) Shrink(state.now);
+    if (r_.Chance(1, 3)) Rearrange(tensors_.size() > before ? tensors_.back() : state.now);
+    const Tensor target = tensors_.size() > before ? tensors_.back() : state.now;
+    const Value more = r_.Chance(1, 2) ? target.value : Shaped(target.shape);
+    const auto value = b_.Alu(r_.Chance(1, 2) ? Op::kAdd : Op::kXor, {more, Shaped(target.shape)});
+    Keep(b_.Assign(target.value, value), target.shape);
+    state = {tensors_.back(), true};
+  }
+
   Random r_;
   GraphBuilder b_;
   TensorRun run_;
   std::vector<Tensor> tensors_;
+  std::vector<State> states_;  // Of the inputs.
 };
 
 class RandomGraphs : public testing::TestWithParam<std::pair<const char*, uint64_t>> {};
@@ -288,6 +315,7 @@ TEST_P(RandomGraphs, AgreeWithTheEvaluator) {
       ASSERT_EQ(got->outputs[i].shape, want.outputs[i].shape) << "output " << i << " of " << text;
       ASSERT_EQ(got->outputs[i].bytes, want.outputs[i].bytes) << "output " << i << " of " << text;
     }
+    ASSERT_EQ(got->assigned, want.assigned) << text;
   }
 }
 INSTANTIATE_TEST_SUITE_P(Devices, RandomGraphs,

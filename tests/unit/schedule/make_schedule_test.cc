@@ -125,17 +125,96 @@ TEST(MakeSchedule, SavesWhatIsOverwrittenTooEarly) {
   EXPECT_EQ(Copies(s), 1) << ToText(s);
 }
 
+TEST(MakeSchedule, SavesAllOfAnInputOfWhichAPartWasWritten) {
+  Graph g;
+  // The second write needs what the first has overwritten; the first result is an output as well.
+  const Schedule s = ScheduleOf(g, R"(
+      %part = shrink(input{0}(12):int32, 3, 6);
+      %first = assign(%part, %part + %part);
+      sink(%first, assign(%first, %part * flip{1}(%part)))
+  )");
+  int saved = 0;
+  for (const Buffer& b : s.buffers) {
+    saved += b.kind == Buffer::Kind::kTemporary && b.elems == 12;
+  }
+  EXPECT_GE(saved, 1) << ToText(s);
+}
+
 TEST(MakeSchedule, ReadsBeforeOverwriting) {
   Graph g;
   const Schedule s = ScheduleOf(g, R"(
       %x = input{0}(4):float32;
       %y = input{1}(4):float32;
-      sink(assign(%x, %y), exp2(%x))
+      sink(assign(%x, %y), exp2(flip{1}(%x)))
   )");
   ASSERT_EQ(Kernels(s), 2) << ToText(s);
   EXPECT_EQ(s.buffers[static_cast<size_t>(std::get<Launch>(s.items[0]).buffers[0])].kind,
             Buffer::Kind::kOutput)
       << ToText(s);
+}
+
+// ** kernels that run as one **
+
+TEST(MakeSchedule, ComputesResultsOfTheSameElementsTogether) {
+  Graph g;
+  const Schedule s = ScheduleOf(g, R"(
+      %x = input{0}(64, 4096):float32;
+      %y = input{1}(64, 4096):float32;
+      sink(%x + %y, %x * %y, exp2(%x), %y + %y, permute{1, 0}(%x + %y))
+  )");
+  ASSERT_EQ(Kernels(s), 2) << ToText(s);
+  EXPECT_EQ(std::get<Launch>(s.items[0]).num_written, 4) << ToText(s);
+  EXPECT_EQ(std::get<Launch>(s.items[0]).buffers.size(), 6) << ToText(s);
+}
+
+TEST(MakeSchedule, LetsLargeResultsOfDifferentElementsRunByThemselves) {
+  Graph g;
+  const auto kernels = [&g](const std::string& size) {
+    return Kernels(ScheduleOf(
+        g, "sink(exp2(input{0}(" + size + "):float32), exp2(input{1}(" + size + "):float32))"));
+  };
+  EXPECT_EQ(kernels("64"), 1);
+  EXPECT_EQ(kernels("1000000"), 2);
+}
+
+TEST(MakeSchedule, UpdatesStatesOfOneElementTogether) {
+  Graph g;
+  const Schedule s = ScheduleOf(g, R"(
+      %p = input{0}(64, 4096):float32;
+      %m = input{1}(64, 4096):float32;
+      %g = input{2}(64, 4096):float32;
+      %half = expand(reshape(0.5:float32, 1, 1), 64, 4096);
+      %new = %m * %half + %g;
+      sink(assign(%p, %p + %new * %half), assign(%m, %new))
+  )");
+  ASSERT_EQ(Kernels(s), 1) << ToText(s);
+  const Launch& launch = std::get<Launch>(s.items[0]);
+  EXPECT_EQ(launch.num_written, 2);
+  EXPECT_EQ(launch.buffers.size(), 3) << ToText(s);  // Each once, though two are read as well.
+}
+
+TEST(MakeSchedule, OverwritesNothingThatTheSameKernelReadsElsewhere) {
+  Graph g;
+  const Schedule s = ScheduleOf(g, R"(
+      %p = input{0}(8):float32;
+      %m = input{1}(8):float32;
+      %g = input{2}(8):float32;
+      sink(assign(%p, %g + flip{1}(%m)), assign(%m, %g))
+  )");
+  EXPECT_EQ(Kernels(s), 2) << ToText(s);
+}
+
+TEST(MakeSchedule, RunsNothingBeforeWhatItNeeds) {
+  Graph g;
+  // Each after the one before; the last needs only the first, and may run beside the second.
+  const Schedule s = ScheduleOf(g, R"(
+      %x = input{0}(8):float32;
+      %a = contiguous(%x + %x);
+      %b = contiguous(%a * %x);
+      %c = contiguous(%b * %x);
+      sink(%a, %b, %c, %a + %a)
+  )");
+  EXPECT_EQ(Kernels(s), 3) << ToText(s);
 }
 
 TEST(MakeSchedule, ComputesPiecesWhereTheyAre) {
