@@ -1,14 +1,17 @@
 // kilnctl: what an operator asks of a kilnd.
 #include <signal.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
 #include <CLI/CLI.hpp>
 
 #include "client/cpp/ctl/command.h"
+#include "client/cpp/ctl/output.h"
 #include "client/cpp/memory.h"
 
 namespace {
@@ -58,6 +61,13 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);
+    // The library only says that a subcommand is missing where another word stands.
+    const std::vector<std::string> unknown = app.remaining();
+    if (app.get_subcommands().empty() && !unknown.empty()) {
+      std::fprintf(stderr, "kilnctl: there is no command \"%s\"\nTry kilnctl --help.\n",
+                   SafeText(unknown[0]).c_str());
+      return kUsage;
+    }
     std::fprintf(stderr, "kilnctl: %s\nTry kilnctl --help.\n", e.what());
     return kUsage;
   }

@@ -106,7 +106,9 @@ void AddSessionCommands(CLI::App& app, Invocation& invocation) {
 
   CLI::App* end = app.add_subcommand("end", "ends a session and frees what it holds");
   auto id = std::make_shared<uint64_t>(0);
-  end->add_option("SESSION", *id, "number, as in kilnctl sessions")->required();
+  end->add_option("SESSION", *id, "number, as in kilnctl sessions")
+      ->required()
+      ->check(CLI::PositiveNumber);  // Else -1 is a large number.
   end->footer("Its client is told CANCELLED, \"ended by an operator\".");
   end->callback([&invocation, id] {
     invocation.action = [&invocation, id] { return EndSession(invocation, *id); };

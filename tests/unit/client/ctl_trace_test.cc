@@ -1,5 +1,3 @@
-#include "client/cpp/ctl/trace.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,8 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "client/cpp/ctl/trace.h"
 
 namespace kiln::ctl {
 namespace {

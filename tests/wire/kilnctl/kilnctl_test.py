@@ -183,7 +183,7 @@ class Profile(WithKilnd):
     def test_has_commands_transfers_compiles_and_kernels(self):
         out = self.path("out.json")
         profile = subprocess.Popen(
-            [KILNCTL, f"--address={self.address}", "profile", out, "--seconds=6"], stdout=subprocess.PIPE, text=True)
+            [KILNCTL, f"--address={self.address}", "profile", out, "--seconds=4"], stdout=subprocess.PIPE, text=True)
         # Again and again until it ends: no assumption about when it begins.
         size = 1000
         while profile.poll() is None:
@@ -210,7 +210,7 @@ class Profile(WithKilnd):
 
     def test_ends_early_when_full(self):
         out = self.path("full.json")
-        busy = subprocess.Popen([KILNCTL, f"--address={self.address}", "bench", "--calls=20"],
+        busy = subprocess.Popen([KILNCTL, f"--address={self.address}", "bench", "--calls=20", "--copies=1", "--bytes=1MB"],
                                 stdout=subprocess.DEVNULL)
         try:
             while busy.poll() is None:  # Nothing happens by itself: some of these overlap with the other.
@@ -380,6 +380,7 @@ class CommandLine(unittest.TestCase):
             code, out, err = run(*arguments)
             self.assertEqual((code, out), (USAGE, ""), arguments)
             self.assertIn("kilnctl", err)
+        self.assertIn('no command "dance"', run("dance")[2])
 
     def test_version(self):
         self.assertRegex(run("--version")[1], r"^kilnctl \d+\.\d+\.\d+\n$")
