@@ -108,7 +108,9 @@ void AddSessionCommands(CLI::App& app, Invocation& invocation) {
   auto id = std::make_shared<uint64_t>(0);
   end->add_option("SESSION", *id, "number, as in kilnctl sessions")
       ->required()
-      ->check(CLI::PositiveNumber);  // Else -1 is a large number.
+      ->check([](const std::string& text) {  // The library takes -1 for a large number.
+        return text[0] == '-' ? std::string("should be a number") : std::string();
+      });
   end->footer("Its client is told CANCELLED, \"ended by an operator\".");
   end->callback([&invocation, id] {
     invocation.action = [&invocation, id] { return EndSession(invocation, *id); };
