@@ -41,7 +41,12 @@ absl::StatusOr<std::shared_ptr<runtime::HostWrite>> BeginWrite(runtime::Engine& 
 
 absl::StatusOr<Executor::Next> Executor::CopyIn(const CallRef& call) {
   pb::CopyIn& command = *call->command.mutable_copy_in();
-  KILN_ASSIGN_OR_RETURN(MemoryRange range, memory_.FindWritable(command.buffer()));
+  absl::StatusOr<MemoryRange> found = memory_.FindWritable(command.buffer());
+  if (!found.ok()) {
+    if (command.transfer() != 0) transfers_->Fail(command.transfer(), found.status());
+    return found.status();
+  }
+  MemoryRange& range = *found;
   switch (command.source_case()) {
     case pb::CopyIn::kBlob:
       return CopyInBlob(call, std::move(range));
