@@ -291,7 +291,7 @@ class Run(WithKilnd):
         self.assertIn("label", self.refused("run", graph, "--output", "total=y.npy"))
         self.assertIn("its last is 1", self.refused("run", graph, "--output", "2=y.npy"))
         self.assertIn("NODE=FILE.npy", self.refused("run", graph, "--output", "y.npy"))
-        self.assertIn("slot 0", self.refused("run", graph, "--output", y))  # By kilnd.
+        self.assertIn("input 0 has no buffer", self.refused("run", graph, "--output", y))  # By kilnd.
         self.assertIn("No such file", self.refused("run", self.path("none.json"), "--output", y))
         self.assertIn("not the JSON of", self.refused("run", self.graph({"knots": []}), "--output", y))
         wrong = {"nodes": [TWICE["nodes"][0], {"op": "OP_ADD", "src": [0, 1]}]}
