@@ -184,7 +184,7 @@ ValueOr GraphBuilder::Cast(const Source& x, DType to) {
     if (to == DType::kIndex && (dtype::IsFloat(t->dtype) || !impl_->IsDim(t))) {
       return call.Wrong("src 0", "a size must be an integer that does not depend on data");
     }
-    if (impl_->IsDim(t)) {
+    if (t->dtype == DType::kIndex || to == DType::kIndex) {
       KILN_RETURN_IF_ERROR(call.Charge("src 0", {t}));
     }
     return impl_->graph().Cast(t, to);

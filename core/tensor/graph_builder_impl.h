@@ -112,7 +112,8 @@ class BuilderState {
   Graph& graph() { return *graph_; }
   const GraphLimits& limits() const { return limits_; }
   // Whether a node depends on constants and variables only.
-  bool IsDim(Ref n) const { return is_dim_.Get(n); }
+  // All of dtype index do, also those that simplifying has made.
+  bool IsDim(Ref n) const { return n->dtype == DType::kIndex || is_dim_.Get(n); }
 
   struct Entry {
     Ref ref;  // Null if it failed.

@@ -145,6 +145,7 @@ Tensors AvgPool(Arguments& a) {
   Tensor counted = Full(a.composer(), x.dtype(), Join({1, 1}, Tail(x, 2)), 1);
   if (a.Flag("count_padding")) {
     const auto asked = SlidingOver(a, given, a.PerAxis("kernel", spatial));
+    if (!a.ok()) return {};
     counted = asked.Padded(counted, 1);
     for (size_t i = 0; i < around.padding.size(); ++i) {
       around.padding[i].first = 0;

@@ -201,13 +201,13 @@ std::vector<FunctionSchema> SpecialFunctions() {
       BinaryRow("copysign", kFloat, "|x| with the sign bit of y.", CopySign),
       BinaryRow("heaviside", kNumber, "0 for x < 0, y for x = 0, 1 for x > 0; NaN of NaN.", Heaviside),
       // Not kFloat, whose functions see wide floats: the next number is that of the dtype itself.
-      {.name = "nextafter", .doc = "The next number of the dtype after x in the direction of y.",
+      {.name = "nextafter", .doc = "The next number of the dtype after x in the direction of y. Its gradient is 0.",
        .inputs = {Input("x", kFloat, "the first operand"), Input("y", kFloat, "the second operand")}, .attributes = {}, .outputs = {"y"},
        .compose = [](Arguments& a) -> Tensors {
          const Tensor x = a["x"], y = a["y"];
          if (dtype::SizeBits(x.dtype()) < 16) return {a.Fail("x", "its dtype is ", std::string(dtype::Name(x.dtype())), ", it must have 16 bits or more")};
          const Tensors xy = Broadcast({x, y});
-         return {NextAfter(xy[0], xy[1])};
+         return {Detach(NextAfter(xy[0], xy[1]))};
        }},
       {.name = "nan_to_num", .doc = "x, with numbers for NaN and infinities.", .inputs = {Input("x", kFloat, "the operand")},
        .attributes = {Float("nan", "for NaN").Default(0.0), Float("posinf", "for infinity; the largest number of the dtype if left out").Optional(),

@@ -75,7 +75,10 @@ Tensor CountBefore(const Tensor& sorted, const Tensor& values, bool or_equal) {
   const int64_t axis = sorted.rank() - 1;
   const Size n = sorted.dim(-1);
   const DType common = dtype::LeastUpperDType(sorted.dtype(), values.dtype());
-  const Tensor line = Cast(sorted, common), v = Cast(values, common);
+  Shape shape = values.shape();  // With axes in front, as many as the lines have.
+  shape.insert(shape.begin(),
+               static_cast<size_t>(std::max<int64_t>(0, sorted.rank() - values.rank())), Size(1));
+  const Tensor line = Cast(sorted, common), v = Reshape(Cast(values, common), shape);
   const DType index = IndexDType(n);
   const Tensor size = Literal(c, index, n);
   const auto is_before = [&](const Tensor& x) {

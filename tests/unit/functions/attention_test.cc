@@ -67,7 +67,7 @@ TEST(Function, attention) {
   }
   const Array q = Zeros(kF32, {3, 2, 4}), k = Zeros(kF32, {2, 5, 4});
   EXPECT_THAT(Refusal("attention", {q, k, k}, {}),
-              HasSubstr("k: it has (2) heads, which do not divide the (3) of q"));
+              HasSubstr("k: it has 2 heads, which do not divide the 3 of q"));
   EXPECT_THAT(Refusal("attention", {q, Zeros(kF32, {3, 5, 3}), k}, {}),
               HasSubstr("does not fit q"));
 }

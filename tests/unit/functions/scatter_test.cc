@@ -119,7 +119,7 @@ TEST(Function, index_put) {
     Check("index_put", {c, Of(kF32, {}, {7}), one, two, three}, how, z, {.scale = 16});
   }
   EXPECT_THAT(Refusal("index_put", {Zeros(kF32, {3}), Zeros(kF32, {2}), Zeros(kI32, {4})}, {}),
-              HasSubstr("does not broadcast to (4)"));
+              HasSubstr("the shapes (2) and (4) do not broadcast"));
   EXPECT_THAT(Refusal("index_put", {Zeros(kF32, {3}), Zeros(kF32, {}), Zeros(kI32, {4})},
                       {{"axes", Index{0, 1}}}),
               HasSubstr("axes: 2 given, there are 1 indices"));
