@@ -183,8 +183,10 @@ class Profile(WithKilnd):
     def test_has_commands_transfers_compiles_and_kernels(self):
         out = self.path("out.json")
         profile = subprocess.Popen(
-            [KILNCTL, f"--address={self.address}", "profile", out, "--seconds=4"], stdout=subprocess.PIPE, text=True)
-        # Again and again until it ends: no assumption about when it begins.
+            [KILNCTL, f"--address={self.address}", "profile", out, "--seconds=200", "--max-events=400"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        # Again and again until it is full, which takes several rounds: no assumption about when it begins, nor about
+        # how much a loaded machine does in some time.
         size = 1000
         while profile.poll() is None:
             size += 1000
