@@ -38,7 +38,7 @@ absl::Status Poisoned(const std::string& what, const Failure& cause) {
   message.set_code(static_cast<int>(cause.status.code()));
   message.set_message(std::string(cause.status.message()));
   message.set_node_label(TextOf(cause.status, kLabelPayload));
-  status.SetPayload(kCausePayload, absl::Cord(message.SerializeAsString()));
+  status.SetPayload(kCausePayload, absl::Cord(absl::string_view(message.SerializeAsString())));
   return status;
 }
 

@@ -77,7 +77,7 @@ class Importer {
 
  private:
   static absl::Status Blame(absl::Status status, uint32_t number) {
-    status.SetPayload(kNodePayload, absl::Cord(absl::StrCat(number)));
+    status.SetPayload(kNodePayload, absl::Cord(absl::string_view(absl::StrCat(number))));
     return status;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace kiln::server {
 namespace {
@@ -65,7 +66,7 @@ class Cursor {
   size_t at_ = 0;  // In the first of them.
 };
 
-enum class Outcome { kDone, kMalformed, kHasGroup };
+enum class Outcome { kDone, kMalformed, kUnusual };
 
 // One field, whose tag has been read.
 Outcome ReadField(uint32_t tag, Cursor& cursor, Chunk& chunk) {
@@ -85,11 +86,10 @@ Outcome ReadField(uint32_t tag, Cursor& cursor, Chunk& chunk) {
         chunk.data.clear();
         chunk.data_bytes = *length;
       }
-      if (field == 3) chunk.has_header = true;
+      if (field == 3 && std::exchange(chunk.has_header, true)) return Outcome::kUnusual;
       const auto see = [&](Piece part) {
         if (field == 2) chunk.data.push_back(part);
         if (field != 3) return;
-        // Several are merged, which is what parsing them in a row does.
         chunk.header.append(reinterpret_cast<const char*>(part.data()), part.size());
       };
       return cursor.Take(*length, see) ? Outcome::kDone : Outcome::kMalformed;
@@ -99,7 +99,7 @@ Outcome ReadField(uint32_t tag, Cursor& cursor, Chunk& chunk) {
       return cursor.Take(type == kFixed64 ? 8 : 4, [](Piece) {}) ? Outcome::kDone
                                                                  : Outcome::kMalformed;
     case kStartGroup:
-      return Outcome::kHasGroup;
+      return Outcome::kUnusual;
     default:
       return Outcome::kMalformed;
   }
@@ -114,9 +114,8 @@ absl::StatusOr<Chunk> ParseChunk(absl::Span<const Piece> pieces) {
     const std::optional<uint64_t> tag = cursor.Varint(5);
     const Outcome outcome = tag.has_value() ? ReadField(static_cast<uint32_t>(*tag), cursor, chunk)
                                             : Outcome::kMalformed;
-    if (outcome == Outcome::kHasGroup) {
-      return absl::InvalidArgumentError(
-          "the message has a group, which this protocol does not use");
+    if (outcome == Outcome::kUnusual) {
+      return absl::InvalidArgumentError("the message has two headers, or a group");
     }
     if (outcome == Outcome::kMalformed) {
       return absl::InvalidArgumentError("the message is no valid protobuf");

@@ -23,7 +23,7 @@ struct Chunk {
 
 // The message that lies in `pieces`, one after the other. Fields may come in any order, unknown ones
 // are skipped, of several the last counts, as in every protobuf parser. InvalidArgument if it is
-// malformed.
+// malformed, and for what no sender has a reason for: two headers, groups.
 absl::StatusOr<Chunk> ParseChunk(absl::Span<const absl::Span<const std::byte>> pieces);
 
 // What stands before the data of a message that has no header: to be sent with exactly
