@@ -1,11 +1,16 @@
 #include "client/cpp/internal/channel.h"
 
+#include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include <chrono>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+
+#include "kiln/v1/kiln.grpc.pb.h"
 
 namespace kiln::client {
 namespace {
@@ -18,6 +23,27 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
 bool IsLocal(std::string_view target) {
   return StartsWith(target, "unix:") || StartsWith(target, "127.") ||
          StartsWith(target, "localhost:") || StartsWith(target, "[::1]");
+}
+
+// The threads that run callbacks belong to all channels together, and are joined when the last of them
+// goes: by itself, if a callback has dropped it. So there is one that never goes. It connects to
+// nothing; its one call is over before it begins.
+void KeepCallbackThreads() {
+  static const auto* anchor = [] {
+    struct Call {
+      grpc::ClientContext context;
+      v1::SessionRef request;
+      v1::KeepAliveResponse response;
+    };
+    auto* channel = new std::shared_ptr<grpc::Channel>(
+        grpc::CreateChannel("unix-abstract:kiln-none", grpc::InsecureChannelCredentials()));
+    auto* call = new Call;
+    call->context.set_deadline(std::chrono::system_clock::now() - std::chrono::seconds(1));
+    v1::Kiln::NewStub(*channel)->async()->KeepAlive(&call->context, &call->request, &call->response,
+                                                    [call](const grpc::Status&) { delete call; });
+    return channel;
+  }();
+  (void)anchor;
 }
 
 }  // namespace
@@ -39,6 +65,7 @@ absl::StatusOr<std::string> TargetOf(std::string_view address) {
 }
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
+  KeepCallbackThreads();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
