@@ -43,6 +43,17 @@ absl::StatusOr<Factors> Factors::Of(Graph& g, Ref size) {
       result.symbols_.push_back(n);
     }
   }
+  // A size is not negative, but it may be written as a product of two numbers that are. The sign goes
+  // to the symbol then, so that each factor is what an index may be divided by.
+  for (Ref& symbol : result.symbols_) {
+    if (VMax(g, symbol) > 0) continue;
+    symbol = internal::Times(g, symbol, g.Index(-1));
+    result.coefficient_ = -result.coefficient_;
+  }
+  if (result.coefficient_ < 0) {
+    result.coefficient_ = 1;
+    result.symbols_ = {size};
+  }
   std::sort(result.symbols_.begin(), result.symbols_.end(), Before);
   return result;
 }
