@@ -150,7 +150,7 @@ class HostScheduler : public std::enable_shared_from_this<HostScheduler> {
   // Read between two commands: why it might be time to stop.
   std::atomic<int> attention_ = kNone;
   std::atomic<int64_t> busy_ns_ = 0;  // Written by who executes.
-  std::atomic<bool> bell_ = false;  // See Ring. Written under mu_.
+  std::atomic<bool> bell_ = false;    // See Ring. Written under mu_.
   mutable absl::Mutex mu_;
   absl::CondVar bell_rung_;
   bool is_asleep_ ABSL_GUARDED_BY(mu_) = false;  // The thread: on bell_rung_.

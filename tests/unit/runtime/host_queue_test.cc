@@ -1,5 +1,3 @@
-#include "core/runtime/host_scheduler.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "core/runtime/host_scheduler.h"
 #include "tests/support/status_matchers.h"
 #include "tests/unit/runtime/fake_device.h"
 

@@ -46,7 +46,7 @@ std::vector<Case> ElementwiseCases();
 std::vector<Case> ReductionCases();  // And norms, losses.
 std::vector<Case> MovementCases();   // And indexing, sorting, products.
 std::vector<Case> NetworkCases();    // Convolution, attention, cells, steps, dropout.
-std::vector<Case> FurtherCases();  // Special functions, statistics, and more of each kind.
+std::vector<Case> FurtherCases();    // Special functions, statistics, and more of each kind.
 std::vector<Case> AllCases();
 
 // Functions that have no gradient.
