@@ -11,7 +11,7 @@ namespace kiln::server {
 inline constexpr int64_t kSmallQueueBytes = int64_t{1} << 20;
 
 struct SessionLimits {
-  int64_t max_message_bytes = int64_t{64} << 20;
+  int64_t max_message_bytes = int64_t{16} << 20;
   int64_t max_inline_bytes = int64_t{1} << 20;
   int64_t max_graph_nodes = int64_t{1} << 17;
   int64_t max_name_bytes = 256;

@@ -309,6 +309,7 @@ void Executor::Stop(const absl::Status& why) {
     interrupt = std::exchange(interrupt_, nullptr);
   }
   if (interrupt) interrupt(why);
+  transfers_->Stop(why);
   stream_->Cancel(why);
 }
 

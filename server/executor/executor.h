@@ -75,7 +75,7 @@ class Executor {
   Next Begin(pb::Command command, Finish finish, std::function<void()> resume);
   // Instead of Begin, for a command that fails before: poisons what it would have written.
   void Skip(const pb::Command& command, const absl::Status& why);
-  // Ends what has begun and is not done with `why`: graphs at their next kernel.
+  // Ends what has begun and is not done with `why`: graphs at their next kernel, transfers at once.
   void Stop(const absl::Status& why);
   // Stop; and everything the session has is freed, when what uses it is over. Later commands fail.
   void End(const absl::Status& why);
