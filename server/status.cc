@@ -15,6 +15,7 @@ namespace {
 
 constexpr char kCausePayload[] = "kiln.cause";  // A pb::Status::Cause.
 constexpr char kLabelPayload[] = "kiln.label";  // Of the node.
+constexpr char kUnknownGraphPayload[] = "kiln.unknown_graph";
 
 std::optional<pb::Status::Cause> CauseOf(const absl::Status& status) {
   const absl::optional<absl::Cord> payload = status.GetPayload(kCausePayload);
@@ -52,6 +53,12 @@ Failure RootOf(uint64_t seq, const absl::Status& status) {
   return {cause->seq(), std::move(root)};
 }
 
+absl::Status UnknownGraph() {
+  absl::Status status = absl::NotFoundError("no graph with this hash is known: send it inline");
+  status.SetPayload(kUnknownGraphPayload, absl::Cord("1"));
+  return status;
+}
+
 std::string RequestId(uint64_t session, uint64_t seq) { return absl::StrCat(session, "-", seq); }
 
 absl::Status WithNodeLabel(absl::Status status, const pb::Graph& graph) {
@@ -71,6 +78,7 @@ pb::Status ToProto(const absl::Status& status) {
   uint32_t node;
   if (absl::SimpleAtoi(TextOf(status, kNodePayload), &node)) message.set_node(node);
   message.set_node_label(TextOf(status, kLabelPayload));
+  message.set_graph_is_unknown(status.GetPayload(kUnknownGraphPayload).has_value());
   if (auto cause = CauseOf(status)) *message.mutable_cause() = *std::move(cause);
   return message;
 }

@@ -24,6 +24,9 @@ absl::Status Poisoned(const std::string& what, const Failure& cause);
 // The failure that `status` of command `seq` is to be known by: its cause, if it has one.
 Failure RootOf(uint64_t seq, const absl::Status& status);
 
+// NotFound: the graph that a hash stands for is not there (Status.graph_is_unknown).
+absl::Status UnknownGraph();
+
 // What a client is told about an internal error, and the log says beside the details.
 std::string RequestId(uint64_t session, uint64_t seq);
 

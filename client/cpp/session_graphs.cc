@@ -46,7 +46,10 @@ void SubmitGraph(Core& core, v1::Command& command, Part* (v1::Command::*part)(),
                      again = std::weak_ptr<Reply>(reply),
                      tried = false](absl::Status& status, v1::Result&) mutable {
       const auto self = weak.lock();
-      if (self == nullptr || tried || !absl::IsNotFound(status)) return true;
+      const std::optional<FailureDetails> details = DetailsOf(status);
+      if (self == nullptr || tried || !details.has_value() || !details->graph_is_unknown) {
+        return true;
+      }
       tried = true;
       self->seen_graphs().Forget(graph.hash());
       SetGraph(*(command.*part)(), graph, false);

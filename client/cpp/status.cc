@@ -22,7 +22,9 @@ std::optional<FailureDetails> DetailsOf(const absl::Status& status) {
   if (!payload.has_value()) return std::nullopt;
   v1::Status proto;
   if (!proto.ParseFromString(std::string(*payload))) return std::nullopt;
-  FailureDetails details = {.node_label = proto.node_label(), .request_id = proto.request_id()};
+  FailureDetails details = {.node_label = proto.node_label(),
+                            .graph_is_unknown = proto.graph_is_unknown(),
+                            .request_id = proto.request_id()};
   if (proto.has_node()) details.node = proto.node();
   if (proto.has_cause()) {
     details.cause = {.seq = proto.cause().seq(),
@@ -39,7 +41,7 @@ absl::Status FromProto(const v1::Status& proto) {
   if (proto.code() == 0) return absl::OkStatus();
   absl::Status status(CodeOf(proto.code()), proto.message());
   if (proto.has_node() || proto.has_cause() || !proto.request_id().empty() ||
-      !proto.node_label().empty()) {
+      !proto.node_label().empty() || proto.graph_is_unknown()) {
     v1::Status details = proto;
     details.clear_message();
     status.SetPayload(kPayload, absl::Cord(details.SerializeAsString()));

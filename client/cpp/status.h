@@ -19,9 +19,10 @@ class Status;
 namespace kiln {
 
 struct FailureDetails {
-  std::optional<uint32_t> node;  // Of the command's graph.
-  std::string node_label;        // Its label. Empty: none.
-  std::string request_id;        // Of an INTERNAL error: where to look in the server's log.
+  std::optional<uint32_t> node;   // Of the command's graph.
+  std::string node_label;         // Its label. Empty: none.
+  bool graph_is_unknown = false;  // NOT_FOUND, of the hash of a graph: it has to be sent inline.
+  std::string request_id;         // Of an INTERNAL error: where to look in the server's log.
 
   // Of a command that has read what an earlier one failed to make: that first failure.
   struct Cause {

@@ -29,7 +29,7 @@ absl::StatusOr<std::shared_ptr<const GraphText>> Graphs::FindText(const std::str
   }
   absl::MutexLock lock(&mu_);
   if (const auto* found = texts_.Find(hash)) return *found;
-  return absl::NotFoundError("no graph with this hash is known: send it inline");
+  return UnknownGraph();
 }
 
 std::shared_ptr<const ReadyGraph> Graphs::FindReady(const GraphText& text,
