@@ -65,10 +65,13 @@ absl::Status WaitForEnd(Server& server) {
   while (true) {
     absl::StatusOr<v1::Stats> stats = server.GetStats();
     if (absl::IsUnavailable(stats.status())) return absl::OkStatus();
-    if (!stats.ok()) return stats.status();
-    progress.Show(absl::StrCat(
-        stats->sessions(), " sessions left, ",
-        DurationText(static_cast<uint64_t>(absl::ToInt64Milliseconds(absl::Now() - began)))));
+    // A call that the end has cut off.
+    if (!stats.ok() && !absl::IsCancelled(stats.status())) return stats.status();
+    if (stats.ok()) {
+      progress.Show(absl::StrCat(
+          stats->sessions(), " sessions left, ",
+          DurationText(static_cast<uint64_t>(absl::ToInt64Milliseconds(absl::Now() - began)))));
+    }
     absl::SleepFor(absl::Milliseconds(100));
   }
 }
