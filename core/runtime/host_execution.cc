@@ -18,7 +18,7 @@ void HostScheduler::Execute(HostQueue& q, uint64_t until) {
   q.state_ = State::kOwned;
   ++num_owners_;
   now_ns_ = std::max(now_ns_, q.used_ns_);
-  began_ns_ = HostTimeNs();
+  began_ns_ = options_.clock_ns();
   bool is_at_end = false, goes_on = true;
   while (goes_on) {
     Job& job = q.jobs_.front();
@@ -27,7 +27,7 @@ void HostScheduler::Execute(HostQueue& q, uint64_t until) {
     SetAttention();
     mu_.Unlock();
     const bool is_done = RunCommands(q, job);
-    const int64_t ns = HostTimeNs() - began_ns;
+    const int64_t ns = options_.clock_ns() - began_ns;
     job.device_ns += ns;
     q.device_ns_.store(q.device_ns_.load(std::memory_order_relaxed) + ns,
                        std::memory_order_relaxed);
@@ -40,20 +40,22 @@ void HostScheduler::Execute(HostQueue& q, uint64_t until) {
       PopJob(q);
     } else if (!q.cancel_first_.ok()) {
       job.cancelled = std::exchange(q.cancel_first_, absl::OkStatus());
-      began_ns_ = HostTimeNs();
+      began_ns_ = options_.clock_ns();
       continue;
     }
     goes_on = !q.jobs_.empty() && !is_at_end && NextIsOurs(q);
-    if (goes_on) began_ns_ = HostTimeNs();
+    if (goes_on) began_ns_ = options_.clock_ns();
   }
   executing_ = nullptr;
   --num_owners_;
+  // What it has used while nobody else was ready is not held against it.
+  if (ready_.empty()) now_ns_ = std::max(now_ns_, q.used_ns_);
   if (q.state_ == State::kOwned) Settle(q, /*was_active=*/true);
   SetAttention();
 }
 
 bool HostScheduler::NextIsOurs(HostQueue& q) {
-  if (!ready_.empty() && ready_.front().used_ns < q.used_ns_) return false;
+  if (!ready_.empty() && ready_.front().used_ns <= q.used_ns_) return false;
   if (NextCanRun(q)) return true;
   q.state_ = State::kWaiting;
   return false;

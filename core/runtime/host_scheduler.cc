@@ -166,7 +166,7 @@ void HostScheduler::RemoveReady(HostQueue& q) {
 
 int64_t HostScheduler::LeastUsed() const {
   if (executing_ == nullptr) return ready_.empty() ? now_ns_ : ready_.front().used_ns;
-  const int64_t executing = executing_->used_ns_ + HostTimeNs() - began_ns_;
+  const int64_t executing = executing_->used_ns_ + options_.clock_ns() - began_ns_;
   return ready_.empty() ? executing : std::min(executing, ready_.front().used_ns);
 }
 

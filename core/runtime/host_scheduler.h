@@ -90,6 +90,8 @@ class HostScheduler : public std::enable_shared_from_this<HostScheduler> {
     std::function<void()> on_start = {};
     // How long the thread looks for more work before it blocks, in microseconds. 0: not at all.
     int spin_us = 30;
+    // The time by which queues take turns, in nanoseconds: never goes back.
+    int64_t (*clock_ns)() = &HostTimeNs;
   };
   explicit HostScheduler(Options options) : options_(std::move(options)) {}
 
@@ -160,7 +162,8 @@ class HostScheduler : public std::enable_shared_from_this<HostScheduler> {
   HostQueue* executing_ ABSL_GUARDED_BY(mu_) = nullptr;  // Has the device.
   bool thread_executes_ ABSL_GUARDED_BY(mu_) = false;    // Not a caller of RunHere.
   int64_t began_ns_ ABSL_GUARDED_BY(mu_) = 0;  // Until then, executing_->used_ns_ is up to date.
-  int64_t now_ns_ ABSL_GUARDED_BY(mu_) = 0;    // Virtual time of who was chosen last.
+  // What the last one to be chosen had used; or to leave, if nobody wanted the device meanwhile.
+  int64_t now_ns_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t num_turns_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<Ready> ready_ ABSL_GUARDED_BY(mu_);  // A heap.
   std::vector<std::unique_ptr<HostQueue>> queues_ ABSL_GUARDED_BY(mu_);

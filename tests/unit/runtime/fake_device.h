@@ -24,11 +24,12 @@ class FakeDevice final : public Device {
   explicit FakeDevice(std::string name)
       : name_(std::move(name)),
         memory_(*this, {}),
-        executor_(
-            {.run_kernel = [this](const Executable& kernel, absl::Span<const BufferSlice> buffers,
-                                  absl::Span<const int64_t> variables) {
-              return Run(kernel, buffers, variables);
-            }}) {}
+        executor_({.run_kernel =
+                       [this](const Executable& kernel, absl::Span<const BufferSlice> buffers,
+                              absl::Span<const int64_t> variables) {
+                         return Run(kernel, buffers, variables);
+                       },
+                   .clock_ns = &FakeDevice::TimeNs}) {}
 
   const std::string& name() const override { return name_; }
   std::string_view kind() const override { return "fake"; }
@@ -62,6 +63,13 @@ class FakeDevice final : public Device {
   }
 
   // ** what a test sets before, and sees after **
+  // The time by which queues of all these devices take turns; negative: that of the machine. Set
+  // while they are idle.
+  static inline std::atomic<int64_t> fake_time_ns = -1;
+  static int64_t TimeNs() {
+    const int64_t ns = fake_time_ns;
+    return ns >= 0 ? ns : HostTimeNs();
+  }
   using OnRun = std::function<absl::Status(const Executable&, absl::Span<const BufferSlice>)>;
   void SetOnRun(OnRun on_run) {
     absl::MutexLock lock(&mu_);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <thread>
 
@@ -13,7 +14,6 @@ namespace {
 using support::StatusIs;
 using testing::Each;
 using testing::ElementsAre;
-using testing::Gt;
 using testing::HasSubstr;
 
 constexpr auto kCancelled = absl::StatusCode::kCancelled;
@@ -44,34 +44,75 @@ TEST_F(StreamsTest, ALongGraphLetsOthersPassAfterOneKernel) {
   KILN_EXPECT_OK(lengthy.Await());
 }
 
-TEST_F(StreamsTest, EqualStreamsProgressAlike) {
-  const auto x = Floats({1, 2, 3, 4});
-  HostTimeline gate;
-  HoldKernels(gate);
-  const auto first = engine_->NewStream(), a = engine_->NewStream(), b = engine_->NewStream();
-  Run(*first, AddGraph(1), x);
-  AwaitKernel(1);
-  SlowKernels(absl::Microseconds(100));
-  const RunResult ra = Run(*a, ChainGraph(50), x), rb = Run(*b, ChainGraph(50), x);
-  gate.Signal(1);
-  KILN_EXPECT_OK(ra.Await());
-  KILN_EXPECT_OK(rb.Await());
-  EXPECT_THAT(log_->num_switches(), Gt(25));
-  EXPECT_GT(a->device_time_ns(), 50 * 100'000);
-  EXPECT_GT(b->device_time_ns(), 50 * 100'000);
+// Kernels take as long as the test says.
+class TurnsTest : public StreamsTest {
+ protected:
+  static constexpr int64_t kKernelNs = 100'000;  // Of a kernel on 4 elements.
+
+  TurnsTest() {
+    FakeDevice::fake_time_ns = 0;
+    device().SetOnRun([this](const Executable&, absl::Span<const BufferSlice> buffers) {
+      begun_.Signal(round_);
+      const absl::Status status = gate_.Wait(round_);
+      FakeDevice::fake_time_ns += kKernelNs * buffers[0].bytes / 16;
+      return status;
+    });
+  }
+  ~TurnsTest() override { FakeDevice::fake_time_ns = -1; }
+
+  // Calls `submit`, runs nothing before all of it is there, and then everything. Whose kernels ran.
+  std::vector<uint64_t> InTurns(absl::FunctionRef<void()> submit) {
+    const auto first = engine_->NewStream();
+    const uint64_t round = ++round_;
+    Run(*first, AddGraph(1), x_);
+    AwaitKernel(round);
+    const size_t before = log_->streams().size() + 1;
+    submit();
+    gate_.Signal(round);
+    for (const auto& stream : {a_, b_}) KILN_EXPECT_OK(stream->AwaitIdle());
+    std::vector<uint64_t> streams = log_->streams();
+    streams.erase(streams.begin(), streams.begin() + static_cast<std::ptrdiff_t>(before));
+    return streams;
+  }
+  static void ExpectAlternating(const std::vector<uint64_t>& streams) {
+    for (size_t i = 0; i + 1 < streams.size(); i += 2) EXPECT_NE(streams[i], streams[i + 1]) << i;
+  }
+
+  HostTimeline gate_;
+  std::atomic<uint64_t> round_ = 0;
+  const std::shared_ptr<Buffer> x_ = Floats({1, 2, 3, 4});
+  const std::shared_ptr<Buffer> y_ = Floats(std::vector<float>(64, 1));
+  const std::shared_ptr<Stream> a_ = engine_->NewStream(), b_ = engine_->NewStream();
+};
+
+TEST_F(TurnsTest, EqualStreamsProgressAlike) {
+  const std::vector<uint64_t> streams = InTurns([&] {
+    Run(*a_, ChainGraph(50), x_);
+    Run(*b_, ChainGraph(50), x_);
+  });
+  EXPECT_EQ(streams.size(), 100);
+  ExpectAlternating(streams);
+  EXPECT_EQ(a_->device_time_ns(), 50 * kKernelNs);
+  EXPECT_EQ(b_->device_time_ns(), 50 * kKernelNs);
 }
 
-TEST_F(StreamsTest, IdlingEarnsNoCredit) {
-  const auto x = Floats({1, 2, 3, 4});
-  SlowKernels(absl::Microseconds(200));
-  const auto a = engine_->NewStream(), b = engine_->NewStream();
-  KILN_EXPECT_OK(Run(*b, ChainGraph(100), x).Await());
-  const int before = log_->num_switches();
-  // With 20 ms of credit, `a` would do all of it first.
-  const RunResult rb = Run(*b, ChainGraph(30), x), ra = Run(*a, ChainGraph(30), x);
-  KILN_EXPECT_OK(ra.Await());
-  KILN_EXPECT_OK(rb.Await());
-  EXPECT_THAT(log_->num_switches() - before, Gt(10));
+TEST_F(TurnsTest, IdlingEarnsNoCreditAndUsingAnIdleDeviceCostsNone) {
+  KILN_EXPECT_OK(Run(*b_, ChainGraph(100), x_).Await());
+  ExpectAlternating(InTurns([&] {
+    Run(*a_, ChainGraph(30), x_);
+    Run(*b_, ChainGraph(30), x_);
+  }));
+}
+
+TEST_F(TurnsTest, ALongKernelThatOthersWaitedForIsRemembered) {
+  const std::vector<uint64_t> streams = InTurns([&] {
+    for (int i = 0; i < 2; ++i) Run(*a_, AddGraph(1, 64), y_);  // As long as 16 others.
+    Run(*b_, ChainGraph(40), x_);
+  });
+  const auto first = std::find(streams.begin(), streams.end(), a_->id());
+  const auto second = std::find(first + 1, streams.end(), a_->id());
+  EXPECT_GE(second - first, 15);
+  EXPECT_LE(second - first, 18);
 }
 
 TEST_F(StreamsTest, WhatWaitsHoldsUpNobodyElse) {

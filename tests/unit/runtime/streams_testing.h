@@ -40,13 +40,6 @@ class KernelLog final : public KernelObserver {
     absl::MutexLock lock(&mu_);
     return device_ns_;
   }
-  // How often another stream went on.
-  int num_switches() const {
-    const std::vector<uint64_t> streams = this->streams();
-    int switches = 0;
-    for (size_t i = 1; i < streams.size(); ++i) switches += streams[i] != streams[i - 1] ? 1 : 0;
-    return switches;
-  }
 
  private:
   mutable absl::Mutex mu_;
