@@ -71,6 +71,30 @@ bool Mutex::AwaitWithDeadline(const Condition& condition, Time deadline) {
   return reached;
 }
 
+void CondVar::Wait(Mutex* mutex) {
+  static const auto real = reinterpret_cast<void (*)(CondVar*, Mutex*)>(
+      dlsym(RTLD_NEXT, "_ZN4absl7debian37CondVar4WaitEPNS0_5MutexE"));
+  __tsan_release(mutex);
+  {
+    IgnoreReads ignore;
+    real(this, mutex);
+  }
+  __tsan_acquire(mutex);
+}
+
+bool CondVar::WaitWithDeadline(Mutex* mutex, Time deadline) {
+  static const auto real = reinterpret_cast<bool (*)(CondVar*, Mutex*, Time)>(
+      dlsym(RTLD_NEXT, "_ZN4absl7debian37CondVar16WaitWithDeadlineEPNS0_5MutexENS0_4TimeE"));
+  __tsan_release(mutex);
+  bool timed_out;
+  {
+    IgnoreReads ignore;
+    timed_out = real(this, mutex, deadline);
+  }
+  __tsan_acquire(mutex);
+  return timed_out;
+}
+
 void Notification::Notify() {
   static const auto real = reinterpret_cast<void (*)(Notification*)>(
       dlsym(RTLD_NEXT, "_ZN4absl7debian312Notification6NotifyEv"));
@@ -88,5 +112,8 @@ void Notification::WaitForNotification() const {
 ABSL_NAMESPACE_END
 }  // namespace absl
 
-// A status is freed by the library, after the last of its users, which count it down there.
-const char* __tsan_default_suppressions() { return "called_from_lib:libabsl_status.so\n"; }
+// A status is freed by the library, after the last of its users, which count it down there. What
+// frees it may be left by a jump, and look as if Status::Unref called `delete`.
+const char* __tsan_default_suppressions() {
+  return "called_from_lib:libabsl_status.so\nrace:^Unref$\n";
+}
