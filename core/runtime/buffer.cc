@@ -7,6 +7,8 @@ namespace kiln::runtime {
 namespace {
 // Writes of parts that are kept apart. With more, the next one takes over how they went.
 constexpr size_t kMaxWrites = 24;
+// Reads that are kept without looking whether they have passed.
+constexpr size_t kPruneFrom = 8;
 }  // namespace
 
 void Hazards::Prune() const {
@@ -24,6 +26,7 @@ void Hazards::Prune() const {
 
 void Hazards::AppendBeforeRead(std::vector<Dependency>& to) const {
   absl::MutexLock lock(&mu_);
+  if (writes_.empty()) return;
   Prune();
   to.insert(to.end(), writes_.begin(), writes_.end());
 }
@@ -43,7 +46,7 @@ void Hazards::AppendBeforeWrite(std::vector<Dependency>& to, Extent extent) cons
 }
 
 void Hazards::Keep(Point point) {
-  if (point.passed()) return;
+  if (before_.size() >= kPruneFrom) Prune();
   for (Point& p : before_) {
     if (p.timeline == point.timeline) {
       p.value = std::max(p.value, point.value);
@@ -62,8 +65,9 @@ void Hazards::SetWrite(Dependency write, Extent extent) {
   absl::MutexLock lock(&mu_);
   Prune();
   if (extent == Extent::kWhole || writes_.size() >= kMaxWrites) {
-    for (const Dependency& d : writes_) Keep(d.point);
-    writes_.clear();
+    for (const Dependency& d : std::exchange(writes_, {})) {
+      if (!d.point.passed()) Keep(d.point);
+    }
   }
   // Points of one timeline pass in order.
   before_.erase(std::remove_if(before_.begin(), before_.end(),

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
+
 #include "core/dtype/status.h"
 #include "core/runtime/bind.h"
 
@@ -37,7 +39,8 @@ absl::Status RunResult::Await() const {
 
 int64_t RunResult::device_ns() const {
   int64_t ns = 0;
-  for (const std::shared_ptr<const Outcome>& outcome : outcomes) ns += outcome->device_ns;
+  for (const Dependency& d : done) ns += d.outcome->device_ns;
+  for (const std::shared_ptr<const Outcome>& part : parts) ns += part->device_ns;
   return ns;
 }
 
@@ -70,22 +73,24 @@ absl::StatusOr<RunResult> GraphRunner::Run(const RunArgs& args) {
     recording->Patch(*plan_, bound);
     if (is_held) queue = &stream.QueueOn(*plan_->devices[plan_->segments[0].device]);
     absl::MutexLock submit_lock(&state_->mu());
-    Submit(stream, *recording, bound, is_held ? SubmitMode::kHeld : SubmitMode::kQueued, result);
+    result.outputs = std::move(bound.outputs);
+    const SubmitMode mode = is_held ? SubmitMode::kHeld : SubmitMode::kQueued;
+    Submit(stream, *recording, std::move(bound), mode, result);
   }
   if (is_held) queue->RunHere(result.done[0].point);
-  result.outputs = std::move(bound.outputs);
   return result;
 }
 
-void GraphRunner::Submit(Stream& stream, Recording& recording, const Bound& bound, SubmitMode mode,
+void GraphRunner::Submit(Stream& stream, Recording& recording, Bound bound, SubmitMode mode,
                          RunResult& result) {
-  const auto held = std::make_shared<Held>(Held{plan_, bound.owners});
+  // Also kept by this thread until hazards are recorded.
+  const auto held = std::make_shared<Held>(Held{plan_, std::move(bound.owners)});
   for (const std::shared_ptr<Buffer>& arena : recording.arenas()) {
     if (arena != nullptr) held->buffers.push_back(arena);
   }
   const size_t num_segments = plan_->segments.size();
-  std::vector<Dependency> over(num_segments);  // By segment.
-  std::vector<int32_t> last(plan_->devices.size(), -1);
+  absl::InlinedVector<Dependency, 1> over(num_segments);  // By segment.
+  absl::InlinedVector<int32_t, 2> last(plan_->devices.size(), -1);
   std::vector<Dependency> wait;
   std::vector<Point> points;
   for (size_t s = 0; s < num_segments; ++s) {
@@ -109,7 +114,6 @@ void GraphRunner::Submit(Stream& stream, Recording& recording, const Bound& boun
     recording.list(s)->Retain(held);
     Queue& queue = stream.QueueOn(*plan_->devices[segment.device]);
     points.push_back(queue.Submit(wait, recording.list(s), outcome, mode));
-    result.outcomes.push_back(outcome);
     over[s] = {points.back(), std::move(outcome)};
     last[segment.device] = static_cast<int32_t>(s);
     for (int32_t b : segment.writes) {
@@ -124,8 +128,10 @@ void GraphRunner::Submit(Stream& stream, Recording& recording, const Bound& boun
       arena->hazards().SetWrite({over[last[d]].point, nullptr});
     }
   }
-  for (size_t s = 0; s < num_segments; ++s) {
-    for (int32_t d : plan_->segments[s].foreign_arenas) {
+  for (int32_t s = 0; s < static_cast<int32_t>(num_segments); ++s) {
+    const PlanSegment& segment = plan_->segments[s];
+    if (last[segment.device] != s) result.parts.push_back(over[s].outcome);
+    for (int32_t d : segment.foreign_arenas) {
       recording.arenas()[d]->hazards().AddRead(over[s].point);
     }
   }

@@ -38,8 +38,8 @@ struct RunResult {
   std::vector<Dependency> done;
   // The most bytes of temporaries and outputs that the run has at one time, inputs not counted.
   int64_t peak_bytes = 0;
-  // How all of its submissions went.
-  std::vector<std::shared_ptr<const Outcome>> outcomes;
+  // How those of its submissions went that are over before `done`.
+  std::vector<std::shared_ptr<const Outcome>> parts;
 
   // Blocks until the run is over.
   absl::Status Await() const;
@@ -68,8 +68,8 @@ class GraphRunner {
   const std::shared_ptr<const Plan>& shared_plan() const { return plan_; }
 
  private:
-  void Submit(Stream& stream, Recording& recording, const Bound& bound, SubmitMode mode,
-              RunResult& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mu(), stream.mu());
+  void Submit(Stream& stream, Recording& recording, Bound bound, SubmitMode mode, RunResult& result)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mu(), stream.mu());
 
   const std::shared_ptr<const Plan> plan_;
   const std::shared_ptr<SubmitState> state_;

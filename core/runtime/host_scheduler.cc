@@ -20,21 +20,40 @@ Point HostQueue::Submit(absl::Span<const Dependency> wait, std::shared_ptr<Comma
   }
   num_commands_ += static_cast<int64_t>(job.commands->commands().size());
   HostScheduler& s = scheduler_;
-  absl::MutexLock lock(&s.mu_);
-  const uint64_t value = ++num_submitted_;
-  job.value = value;
-  jobs_.push_back(std::move(job));
-  ++s.num_jobs_;
-  if (state_ == State::kIdle) s.Settle(*this, /*was_active=*/false);
-  if (state_ == State::kReady && mode == SubmitMode::kQueued) s.Ring();
-  return {&timeline_, value};
+  Point point = {&timeline_, 0};
+  bool rings = false;
+  {
+    absl::MutexLock lock(&s.mu_);
+    point.value = ++num_submitted_;
+    job.value = point.value;
+    jobs_.push_back(std::move(job));
+    ++s.num_jobs_;
+    if (state_ == State::kIdle) s.Settle(*this, /*was_active=*/false);
+    if (mode == SubmitMode::kHeld) {
+      ++s.num_held_;
+    } else {
+      rings = state_ == State::kReady && !s.thread_executes_;
+    }
+    // Waking a thread that is asleep takes longer than it waits for the lock then.
+    if (rings && s.is_asleep_) {
+      s.Ring();
+      rings = false;
+    }
+  }
+  // Not under the lock, which is what the thread takes next.
+  if (rings) s.bell_ = true;
+  return point;
 }
 
 void HostQueue::RunHere(Point until) {
   const auto scheduler = scheduler_.shared_from_this();  // The device may go with the last point.
   HostScheduler& s = *scheduler;
   absl::MutexLock lock(&s.mu_);
-  if (state_ != State::kReady) return;  // It is done, or whoever is at it or wakes it goes on.
+  --s.num_held_;
+  if (state_ != State::kReady) {  // It is done, or whoever is at it or wakes it goes on.
+    if (s.HasWork()) s.Ring();
+    return;
+  }
   if (s.executing_ != nullptr || s.ready_.size() > 1 || jobs_.size() > 1) {
     s.Ring();
     return;
@@ -174,10 +193,16 @@ void HostScheduler::SetAttention() {
   int attention = kNone;
   if (executing_ != nullptr && !ready_.empty()) attention = kOthersReady;
   if (executing_ != nullptr && !executing_->cancel_first_.ok()) attention = kCancelled;
-  attention_.store(attention, std::memory_order_relaxed);
+  if (attention_.load(std::memory_order_relaxed) != attention) {
+    attention_.store(attention, std::memory_order_relaxed);
+  }
 }
 
 // ** the thread **
+
+bool HostScheduler::HasWork() const {
+  return executing_ == nullptr && ready_.size() > static_cast<size_t>(num_held_);
+}
 
 void HostScheduler::Ring() {
   if (thread_executes_) return;
@@ -195,7 +220,7 @@ void HostScheduler::Loop() {
   if (options_.on_start) options_.on_start();
   mu_.Lock();
   while (true) {
-    if (executing_ == nullptr && !ready_.empty()) {
+    if (HasWork()) {
       thread_executes_ = true;
       Execute(PopReady(), kNever);
       thread_executes_ = false;
@@ -205,10 +230,13 @@ void HostScheduler::Loop() {
     bell_ = false;
     mu_.Unlock();
     const int64_t spin_until = HostTimeNs() + options_.spin_us * 1000;
-    while (!bell_ && HostTimeNs() < spin_until) Pause();
+    while (!bell_ && HostTimeNs() < spin_until) {
+      for (int i = 0; i < 8 && !bell_; ++i) Pause();
+    }
     mu_.Lock();
     is_asleep_ = true;
-    while (!bell_) bell_rung_.Wait(&mu_);
+    // What is ready may be about to ring: see HostQueue::Submit.
+    while (!bell_ && !HasWork()) bell_rung_.Wait(&mu_);
     is_asleep_ = false;
   }
   mu_.Unlock();

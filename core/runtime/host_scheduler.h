@@ -48,7 +48,7 @@ class HostQueue final : public Queue {
  private:
   friend class HostScheduler;
   struct Job {
-    absl::InlinedVector<Dependency, 2> wait;
+    absl::InlinedVector<Dependency, 1> wait;
     std::shared_ptr<CommandList> commands;
     std::shared_ptr<Outcome> outcome;
     uint64_t value;
@@ -129,6 +129,9 @@ class HostScheduler : public std::enable_shared_from_this<HostScheduler> {
   // What queues that have something to do have used at least: where one that comes new begins.
   int64_t LeastUsed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Close(HostQueue& q);
+  // Whether the thread should take up what is ready: not what is held for callers of RunHere. (They
+  // come at once, so it does not matter that what they hold may not be ready.)
+  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Tells the thread that there may be something to do, unless it works anyhow.
   void Ring() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SetAttention() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -152,12 +155,14 @@ class HostScheduler : public std::enable_shared_from_this<HostScheduler> {
   // Read between two commands: why it might be time to stop.
   std::atomic<int> attention_ = kNone;
   std::atomic<int64_t> busy_ns_ = 0;  // Written by who executes.
-  std::atomic<bool> bell_ = false;    // See Ring. Written under mu_.
-  mutable absl::Mutex mu_;
+  // See Ring. The thread looks at it all the time: apart from what others write.
+  alignas(64) std::atomic<bool> bell_ = false;
+  alignas(64) mutable absl::Mutex mu_;
   absl::CondVar bell_rung_;
   bool is_asleep_ ABSL_GUARDED_BY(mu_) = false;  // The thread: on bell_rung_.
   bool ending_ ABSL_GUARDED_BY(mu_) = false;
   int64_t num_jobs_ ABSL_GUARDED_BY(mu_) = 0;            // Of all queues.
+  int num_held_ ABSL_GUARDED_BY(mu_) = 0;                // Submissions before their RunHere.
   int num_owners_ ABSL_GUARDED_BY(mu_) = 0;              // Threads that own a queue.
   HostQueue* executing_ ABSL_GUARDED_BY(mu_) = nullptr;  // Has the device.
   bool thread_executes_ ABSL_GUARDED_BY(mu_) = false;    // Not a caller of RunHere.

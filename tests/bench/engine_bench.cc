@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
+
 #include "backends/null/null.h"
 #include "core/runtime/engine.h"
 #include "core/runtime/plan_builder.h"
@@ -27,6 +29,8 @@ tensor::TensorGraph Chain(int64_t kernels) {
 
 struct Setup {
   explicit Setup(int64_t kernels) : graph(Chain(kernels)) {
+    // As kilnd does: it triples what a lock costs.
+    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     if (!null::RegisterNullBackend(registry).ok()) std::abort();
     engine = *Engine::Create(registry, {.default_device = "null:0"});
     for (int64_t i = 0; i <= kernels; ++i) {
@@ -60,6 +64,51 @@ void BM_Replay(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_Replay)->Arg(1)->Arg(10)->Arg(100)->Arg(1000)->UseRealTime();
+
+// The same, on the caller's thread: without the time in which another one wakes up.
+void BM_ReplayHere(benchmark::State& state) {
+  Setup s(state.range(0));
+  const auto runner = *s.engine->Capture(s.graph);
+  const auto stream = s.engine->NewStream();
+  for (auto _ : state) {
+    const auto result = runner->Run({.inputs = s.inputs,
+                                     .variables = s.variables,
+                                     .stream = stream.get(),
+                                     .run_here_if_idle = true});
+    if (!result.ok() || !result->Await().ok()) state.SkipWithError("failed");
+  }
+}
+BENCHMARK(BM_ReplayHere)->Arg(1)->Arg(10)->Arg(100)->Arg(1000)->UseRealTime();
+
+// Two clients with the same graph at one time: each run of both.
+void BM_TwoStreams(benchmark::State& state) {
+  Setup s(state.range(0));
+  const auto runner = *s.engine->Capture(s.graph);
+  const std::shared_ptr<Stream> streams[] = {s.engine->NewStream(), s.engine->NewStream()};
+  for (auto _ : state) {
+    RunResult results[2];
+    for (int i = 0; i < 2; ++i) {
+      results[i] =
+          *runner->Run({.inputs = s.inputs, .variables = s.variables, .stream = streams[i].get()});
+    }
+    for (const RunResult& result : results) {
+      if (!result.Await().ok()) state.SkipWithError("failed");
+    }
+  }
+}
+BENCHMARK(BM_TwoStreams)->Arg(1)->Arg(10)->Arg(100)->Arg(1000)->UseRealTime();
+
+// A copy to the host, on the caller's thread.
+void BM_CopyOutHere(benchmark::State& state) {
+  Setup s(1);
+  const auto stream = s.engine->NewStream();
+  for (auto _ : state) {
+    const auto out = s.engine->CopyOut(*stream, s.inputs[0].buffer, 0, state.range(0),
+                                       {.run_here_if_idle = true});
+    if (!out.ok() || !Await(out->done).ok()) state.SkipWithError("failed");
+  }
+}
+BENCHMARK(BM_CopyOutHere)->Arg(8)->Arg(256);
 
 // The same, but only what the caller's thread does.
 void BM_ReplaySubmit(benchmark::State& state) {

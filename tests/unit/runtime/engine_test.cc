@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -198,6 +199,35 @@ TEST_F(EngineTest, ManyThreadsRunAtOnce) {
   }
   for (std::thread& t : threads) t.join();
   EXPECT_EQ(engine_->counters().plans_built, 3);
+}
+
+// Each on a stream of its own, some of them on their own thread, on all cores.
+TEST_F(EngineTest, ManyStreamsGetTheirResults) {
+  constexpr int64_t kElems = 1 << 14;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const auto stream = engine_->NewStream();
+      const auto v = static_cast<float>(100 * t);
+      const std::vector<Binding> inputs = {{0, Floats(std::vector<float>(kElems, v))}};
+      const auto runner = *engine_->Prepare(ChainGraph(3, kElems));
+      for (int i = 0; i < 50; ++i) {
+        const auto result = runner->Run({.inputs = inputs,
+                                         .variables = {},
+                                         .stream = stream.get(),
+                                         .run_here_if_idle = (i + t) % 3 != 0});
+        KILN_ASSERT_OK(result);
+        KILN_ASSERT_OK_AND_ASSIGN(const CopyOutResult out,
+                                  engine_->CopyOut(*stream, result->outputs[0].buffer, 0,
+                                                   kElems * 4, {.run_here_if_idle = i % 2 == 0}));
+        KILN_ASSERT_OK(Await(out.done));
+        const auto* got = reinterpret_cast<const float*>(out.data().data());
+        EXPECT_TRUE(std::all_of(got, got + kElems, [v](float x) { return x == v + 3; }));
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(engine_->counters().plans_built, 1);
 }
 
 TEST_F(EngineTest, DevicesExchangeCopies) {
