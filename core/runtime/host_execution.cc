@@ -10,7 +10,9 @@
 namespace kiln::runtime {
 
 void CopyHost(const BufferSlice& to, const BufferSlice& from) {
-  std::memcpy(to.host(), from.host(), static_cast<size_t>(std::min(to.bytes, from.bytes)));
+  const int64_t bytes = std::min(to.bytes, from.bytes);
+  if (bytes == 0) return;  // Then there may be no memory.
+  std::memcpy(to.host(), from.host(), static_cast<size_t>(bytes));
 }
 
 void HostScheduler::Execute(HostQueue& q, uint64_t until) {
